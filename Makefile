@@ -1,0 +1,51 @@
+# Everything runs from this folder by relative paths, so that the folder may have any name.
+# Tools start as modules (`python -m …`): the scripts in .venv/bin hold an absolute path that not every folder name survives.
+PY := ./.venv/bin/python
+unexport PYTHONPATH
+export PYTHONUNBUFFERED := 1
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup system publish lint test unit bench clean
+
+help: ## Say what there is to make
+	@echo 'make publish   publish every lesson into results/ and name the page to open'
+	@echo 'make test      everything: static checks, then all tests (browser, workflow, hostile lessons)'
+	@echo 'make unit      the fast tests only'
+	@echo 'make lint      the static checks only'
+	@echo 'make bench     measure the time of publishing'
+	@echo 'make setup     only prepare .venv (every other target does it when needed)'
+	@echo 'make clean     remove .venv and scratch; results/ stays'
+
+setup: ## Make .venv as the lock says; instant when nothing changed
+	@bash scripts/setup.sh
+
+system: ## Make sure that the tests' system programs are there
+	@bash scripts/system_packages.sh
+
+publish: setup ## Publish every lesson
+	@$(PY) -m snakemake --cores 1
+	@echo 'Published. Open this page in a browser:'
+	@echo '  results/index.html'
+	@$(PY) -c 'from pathlib import Path; print(" ", Path("results/index.html").resolve().as_uri())'
+
+lint: setup ## Static checks
+	@echo 'ruff: style and errors'
+	@$(PY) -m ruff check .
+	@echo 'mypy: types of src'
+	@$(PY) -m mypy --strict src
+	@echo 'snakefmt: layout of the rules'
+	@$(PY) -m snakefmt --check Snakefile workflow
+	@echo 'snakemake --lint: practice of the rules'
+	@$(PY) -m snakemake --lint
+
+test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
+	@$(PY) -m pytest
+
+unit: setup ## The fast tests
+	@$(PY) -m pytest -m 'not browser and not workflow and not hostile and not benchmark'
+
+bench: setup ## Measure
+	@$(PY) benchmarks/bench_publish.py
+
+clean: ## Remove what can be made again, but never a published revision
+	rm -rf .venv work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The programs outside Python that the tests need: a browser, a JavaScript engine, and two that watch the worker.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+missing=()
+need() { # PROGRAM PACKAGE…
+    command -v -- "$1" >/dev/null || missing+=("${@:2}")
+}
+
+need chromium chromium fonts-liberation # without a font a page has no text to measure
+need node nodejs
+need bwrap bubblewrap
+need strace strace
+need git git
+
+if ((${#missing[@]})); then
+    bash scripts/apt_install.sh 'what the tests need' "${missing[@]}"
+fi

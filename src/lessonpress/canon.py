@@ -1,0 +1,62 @@
+"""One canonical way to write JSON, digests and files, so that equal content is equal bytes everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+def dumps(value: Any) -> str:
+    """Compact canonical JSON: sorted keys, no spaces, UTF-8 text, no bare NaN.
+
+    Raises ValueError for a number that JSON cannot hold.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def compact(value: Any) -> str:
+    """Compact JSON with keys in the order given, no bare NaN."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def pretty(value: Any) -> str:
+    """Readable JSON with keys in the order given, two spaces deep, ending in a line feed."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def digest(content: bytes | str) -> str:
+    """The SHA-256 of bytes (or of a text's UTF-8 bytes) as 64 hex digits."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def digest_of(value: Any) -> str:
+    """The SHA-256 of a value's canonical JSON."""
+    return digest(dumps(value))
+
+
+def digest_files(files: Iterable[tuple[str, str]]) -> str:
+    """One digest for named files: the SHA-256 of the sorted lines `<sha256>  <name>`."""
+    return digest("".join(f"{sha}  {name}\n" for name, sha in sorted(files)))
+
+
+def read(path: Path) -> Any:
+    """The JSON in a file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Write a whole file or nothing: into a neighbour first, flushed to disk, then renamed over `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,34 @@
+"""The one kind of error that a user meets: where, what was seen, what was expected, what to do."""
+
+from __future__ import annotations
+
+
+class LessonError(Exception):
+    """Something a person can mend: printed without a traceback, exit code 1.
+
+    `where` is a place such as `lessons/x/lesson.yaml:41`, `seen` what stood there, `expected` what should have,
+    `fix` what to type. Empty parts are left out of the message.
+    """
+
+    def __init__(self, where: str, seen: str, expected: str = "", fix: str = "") -> None:
+        self.where, self.seen, self.expected, self.fix = where, seen, expected, fix
+        super().__init__(self.message())
+
+    def message(self) -> str:
+        """The whole error as text: `where: seen; expected. fix`."""
+        fact = self.seen.rstrip(".")
+        if self.expected:
+            fact += f"; {self.expected.rstrip('.')}"
+        return f"{self.where}: {fact}." + (f" {self.fix}" if self.fix else "")
+
+
+class LessonErrors(LessonError):
+    """Several mistakes that were found together, one line each."""
+
+    def __init__(self, errors: list[LessonError]) -> None:
+        self.errors = errors
+        super().__init__(errors[0].where, errors[0].seen, errors[0].expected, errors[0].fix)
+
+    def message(self) -> str:
+        """Every mistake's message, a line each."""
+        return "\n".join(error.message() for error in self.errors)

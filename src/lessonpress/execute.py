@@ -1,0 +1,98 @@
+"""Verb execute: run the lesson once in a worker process and keep what it recorded (capture.json)."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lessonpress import canon, capture, failures, supervise
+from lessonpress.config import Config
+from lessonpress.errors import LessonError
+
+
+def execute(config: Config, slug: str) -> None:
+    """Run the lesson's plan in a confined process and write `work/<slug>/capture.json`.
+
+    Raises LessonError, naming the lesson's file and line, when its code fails, answers nothing or hits a limit.
+    """
+    room = config.room(slug)
+    source = canon.read(room / "source.json")
+    canon.write(room / "capture.json", canon.compact(run(config, source, config.lesson(slug))))
+
+
+def run(config: Config, source: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The validated capture of one run of the lesson in `folder`, as `source` describes it."""
+    plan = source["plan"]
+    what = plan["model"]["class"]
+    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
+        copied = copy(source, folder, Path(scratch) / "lesson")
+        plan_file = Path(scratch) / "plan.json"
+        plan_file.write_text(canon.compact(plan), encoding="utf-8")
+        cwd = Path(scratch) / "empty"
+        cwd.mkdir()
+        ended = supervise.run("lessonpress.worker", [str(plan_file), str(copied)], cwd, config.limits)
+    if ended.limit or len(ended.lines) != 2:
+        raise failures.of_process(folder, what, ended)
+    try:
+        facts, answer = (capture.loads(line) for line in ended.lines)
+        if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
+            raise failures.of_lesson(answer["error"], folder, what, ended)
+        recorded = capture.validated(answer.get("ok") if isinstance(answer, dict) else None, plan)
+    except capture.Malformed as error:
+        raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
+                          "an answer that lesson code has not touched") from None  # fmt: skip
+    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}
+
+
+def copy(source: Mapping[str, Any], folder: Path, to: Path) -> Path:
+    """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
+    for file in source["files"]:
+        path = to / file["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            data = (folder / file["path"]).read_bytes()
+        except FileNotFoundError:
+            data = b""
+        if canon.digest(data) != file["sha256"]:
+            raise LessonError(os.path.relpath(folder / file["path"]), "the file changed while the lesson was running",
+                              "", "Run the same command again.")  # fmt: skip
+        path.write_bytes(data)
+    return to
+
+
+def provenance(facts: Mapping[str, Any], ended: supervise.Ended) -> dict[str, Any]:
+    """Who ran what, where and when; written by the parent, except the facts told before lesson code ran."""
+    return {
+        "capturedAt": captured_at(), "productRevision": commit(), "python": platform.python_version(),
+        "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")),
+        "settings": {**supervise.SETTINGS, "threads": facts.get("threads"), "interopThreads": 1,
+                     "deterministicAlgorithms": facts.get("deterministic"), "mkldnn": facts.get("mkldnn"),
+                     "flushDenormal": False},
+        "cpu": {"machine": str(facts.get("machine")), "capability": str(facts.get("capability"))},
+        "host": {"system": platform.system(), "kernel": platform.release(), "user": os.getuid()},
+        "isolation": {"profile": ended.confinement.profile, "limits": dict(ended.confinement.limits)},
+    }  # fmt: skip
+
+
+def captured_at() -> str:
+    """Now in UTC, or the moment that SOURCE_DATE_EPOCH names."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    seconds = float(epoch) if epoch and epoch.isdigit() else time.time()
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def commit() -> str | None:
+    """The commit of the repository in which the lessons lie, or None outside git."""
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None

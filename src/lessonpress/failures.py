@@ -1,0 +1,55 @@
+"""What went wrong in a confined process, told as a LessonError that names file, line and code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lessonpress.errors import LessonError
+from lessonpress.supervise import Ended
+
+DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
+         "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
+         "check": "running"}  # fmt: skip
+MEMORY = ("can't allocate memory", "not enough memory", "cannot allocate memory", "std::bad_alloc")
+
+
+def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended) -> LessonError:
+    """An exception that the lesson's code raised; `what` is the class or file that was being run."""
+    place = told.get("place")
+    where = os.path.relpath(folder)
+    if isinstance(place, dict):
+        where = f"{where}/{_text(place.get('file'))}:{_text(place.get('line'))}"
+    stage, kind, message = (_text(told.get(key)) for key in ("stage", "type", "message"))
+    if kind == "Refused":
+        return LessonError(where, message, _text(told.get("expected")))
+    run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
+    subject = _text(told.get("run")) if stage == "check" else f"of {what}"
+    seen = f"{DOING.get(stage, stage)} {subject}{'' if stage == 'check' else run}: {kind}: {message}"
+    if _text(told.get("context")):
+        seen += f"; {_text(told.get('context'))}"
+    if told.get("code"):
+        seen += f"; the line reads `{_text(told.get('code'))}`"
+    limit = ""
+    if kind == "MemoryError" or any(mark in message for mark in MEMORY):
+        limit = f"the memory limit is {ended.confinement.limits['memory_mib']} MiB (config.yaml: limits.memory_mib)"
+    return LessonError(where, seen, limit, printed(ended))
+
+
+def of_process(folder: Path, what: str, ended: Ended) -> LessonError:
+    """A process that ended without an answer, or with one that cannot be read."""
+    fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit else ""
+    return LessonError(os.path.relpath(folder), f"running {what}: {ended.reason()}", "", (fix + printed(ended)).strip())
+
+
+def printed(ended: Ended) -> str:
+    """The last lines that a lesson printed, bounded, control characters shown as `?`."""
+    lines = [line for line in ended.printed.splitlines() if line.strip()][-5:]
+    shown = ["".join(c if c.isprintable() else "?" for c in line[:200]) for line in lines]
+    return "".join(f"\n  it printed: {line}" for line in shown)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)[:4000]

@@ -1,0 +1,66 @@
+"""Verb hash: read a lesson, refuse what is wrong with it, and write down what it is (source.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lessonpress import canon, lesson, plan
+from lessonpress.config import Config
+
+PROSE = ("title", "question", "description", "category", "tags", "curator", "attribution", "license", "limitations",
+         "milestone", "steps", "opening_step", "glossary", "scope")  # fmt: skip
+TEXT = ("title", "description", "label", "note")
+
+
+def hash_lesson(config: Config, slug: str) -> None:
+    """Write `work/<slug>/source.json`: the lesson's files and digests, and the worker's plan. Runs no lesson code."""
+    read = lesson.read(config.lesson(slug))
+    canon.write(config.room(slug) / "source.json", canon.pretty(source(read)))
+
+
+def source(read: lesson.Lesson) -> dict[str, Any]:
+    """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
+
+    The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
+    recorded, `prose` the words, `checks` the checks' file.
+    """
+    files = [{"path": name, "sha256": canon.digest(data), "bytes": len(data)} for name, data in read.files.items()]
+    checks = read.recipe.checks
+    code = [(f["path"], f["sha256"]) for f in files if f["path"] not in (checks, lesson.RECIPE)]
+    document = read.places.value
+    words = {key: document.get(key) for key in PROSE if key in document}
+    words["experiment"] = _texts(document.get("experiment"))
+    digests = {
+        "source": canon.digest_files(code), "prose": canon.digest_of(plan.jsonable(words)),
+        "recipe": canon.digest_of(plan.jsonable(_without_texts(document))),
+        "checks": canon.digest(read.files[checks]) if checks else None,
+    }  # fmt: skip
+    return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": plan.of(read.recipe)}
+
+
+def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:
+    out = {key: value for key, value in document.items() if key not in PROSE}
+    if isinstance(out.get("experiment"), dict):
+        out["experiment"] = _stripped(out["experiment"])
+    return out
+
+
+def _stripped(value: Any) -> Any:
+    """A recipe part without its words (titles, labels, notes)."""
+    if isinstance(value, dict):
+        return {k: _stripped(v) for k, v in value.items() if not (k in TEXT and isinstance(v, str))}
+    return [_stripped(item) for item in value] if isinstance(value, list) else value
+
+
+def _texts(value: Any) -> Any:
+    """The words of a recipe part, in their places."""
+    if isinstance(value, dict):
+        found = {k: v if k in TEXT and isinstance(v, str) else _texts(v) for k, v in value.items()}
+        return {k: v for k, v in found.items() if v is not None} or None
+    if isinstance(value, list):
+        items = [_texts(item) for item in value]
+        return items if any(item is not None for item in items) else None
+    return None
+
+

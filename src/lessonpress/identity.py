@@ -1,0 +1,57 @@
+"""What a revision is, as one canonical text; its SHA-256 names the revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lessonpress import canon
+
+# Files that hold the id or a date: they follow from the rest, so the id cannot rest on them.
+DERIVED = frozenset({"identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip"})
+REASONS = {"source": "source", "recipe": "recipe", "prose": "prose", "checks": "checks"}
+
+
+def of(
+    source: Mapping[str, Any], captured: Mapping[str, Any], cases: Mapping[str, Any], files: Mapping[str, bytes],
+    page: str, weights: str,
+) -> str:  # fmt: skip
+    """The bytes (as text) of identity.json; `page` is the lesson's page with id and volatile facts blanked."""
+    told = captured["provenance"]
+    visible = {name: canon.digest(data) for name, data in files.items() if name not in DERIVED}
+    recorded = {
+        name: {**{key: array["values"] for key, array in case["arrays"].items() if f"values/{name}-{key}.npy" not in files},
+               **case["metrics"]}
+        for name, case in cases["cases"].items()
+    }  # fmt: skip
+    return canon.dumps({
+        "schema": 1, "slug": source["slug"], "digests": source["digests"], "torch": told["torch"],
+        "python": ".".join(told["python"].split(".")[:2]), "settings": told["settings"],
+        "initialisation": told["initialisation"], "weights": weights, "recorded": recorded,
+        "files": {**visible, "index.html": canon.digest(page)},
+    }) + "\n"  # fmt: skip
+
+
+def revision(identity: str) -> str:
+    """The revision's id: the first 16 hex digits of the SHA-256 of identity.json's bytes."""
+    return canon.digest(identity)[:16]
+
+
+def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
+    """Why a new identity is not the old one, in words: source, recipe, prose, checks, numbers, environment, templates."""
+    if old is None:
+        return ["first publication"]
+    found = [word for key, word in REASONS.items() if old["digests"].get(key) != new["digests"].get(key)]
+    if any(old.get(key) != new.get(key) for key in ("recorded", "weights")):
+        found.append("numbers")
+    if any(old.get(key) != new.get(key) for key in ("torch", "python", "settings", "initialisation")):
+        found.append("environment")
+    if not found or _ours(old) != _ours(new):
+        found.append("templates")
+    return found
+
+
+def _ours(identity: Mapping[str, Any]) -> dict[str, str]:
+    """The files that are the same for every lesson."""
+    names = ("compare.py", "verify.py")
+    return {n: sha for n, sha in identity["files"].items() if n in names or n.startswith("worker/")}

@@ -1,0 +1,76 @@
+"""Runs a lesson's own checks and metrics in a confined process without torch."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lessonpress import canon, capture, failures, supervise
+from lessonpress.config import Config
+from lessonpress.errors import LessonError
+from lessonpress.lesson import Lesson
+
+Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
+CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
+
+
+def checks(config: Config, read: Lesson, captured: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What every `check_…` of the lesson measured: `[{id, sentence, measured, bound, sense, line}]`, in file order."""
+    return _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []})["checks"]
+
+
+def metrics(
+    config: Config, read: Lesson, captured: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], Any]:
+    """The lesson's own metrics by (case, metric)."""
+    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": False, "metrics": list(tasks)})
+    return {(metric["run"], metric["id"]): metric["value"] for metric in found["metrics"]}
+
+
+def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
+        room = Path(scratch)
+        for name, data in read.files.items():
+            (room / "lesson" / name).parent.mkdir(parents=True, exist_ok=True)
+            (room / "lesson" / name).write_bytes(data)
+        (room / "capture.json").write_text(canon.compact(captured), encoding="utf-8")
+        (room / "task.json").write_text(canon.compact(task), encoding="utf-8")
+        (room / "empty").mkdir()
+        arguments = [str(room / "capture.json"), str(room / "lesson"), str(room / "task.json")]
+        ended = supervise.run("lessonpress.worker.judge", arguments, room / "empty", config.limits)
+    what = read.recipe.checks or ""
+    if ended.limit or len(ended.lines) != 1:
+        raise failures.of_process(read.folder, what, ended)
+    try:
+        answer = capture.loads(ended.lines[0])
+        if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
+            raise failures.of_lesson(answer["error"], read.folder, what, ended)
+        return _validated(answer["ok"], task)
+    except (capture.Malformed, KeyError, TypeError) as error:
+        where = os.path.relpath(read.folder / what)
+        raise LessonError(where, f"the answer of the checks cannot be read: {error}") from None
+
+
+def _validated(answer: Any, task: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(answer, dict) or answer.keys() != {"checks", "metrics"}:
+        raise capture.Malformed("other keys than checks and metrics")
+    for check in answer["checks"]:
+        if check.keys() != CHECK_KEYS or check["sense"] not in ("<=", ">=") or not isinstance(check["id"], str):
+            raise capture.Malformed("a check of another form")
+        _number(check["measured"])
+        _number(check["bound"])
+    asked = [(metric["run"], metric["id"]) for metric in task["metrics"]]
+    if [(metric["run"], metric["id"]) for metric in answer["metrics"]] != asked:
+        raise capture.Malformed("other metrics than were asked for")
+    for metric in answer["metrics"]:
+        _number(metric["value"])
+    return answer
+
+
+def _number(value: Any) -> None:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not known and value not in ("NaN", "Infinity", "-Infinity"):
+        raise capture.Malformed(f"{value!r:.40} is no number")

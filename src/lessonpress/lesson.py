@@ -1,0 +1,242 @@
+"""Reads a lesson's folder into one record, or says in which line it is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from lessonpress import places
+from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.recipe import Experiment, Recipe, Spec
+
+RECIPE = "lesson.yaml"
+MAX_FILE_BYTES, MAX_FILES = 64 * 1024 * 1024, 2_000
+# Published files that a lesson's own may not be called.
+RESERVED = frozenset({
+    "identity.json", "manifest.json", "graph.tensorviz.json", "plan.json", "run.py", "compare.py", "verify.py",
+    "requirements.txt", "preview.svg", "index.html", "cases.csv", "weights.safetensors", "bundle.zip", "SHA256SUMS",
+})  # fmt: skip
+RESERVED_FOLDERS = frozenset({"worker", "values"})
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's recipe, its files' bytes by relative POSIX name, and the places of its recipe."""
+
+    folder: Path
+    name: str  # how errors call the recipe file
+    recipe: Recipe
+    files: Mapping[str, bytes]
+    places: places.Placed
+
+    def error(self, path: places.Path, seen: str, expected: str = "", fix: str = "") -> LessonError:
+        """An error at a place of the recipe."""
+        where = f"{self.name}:{self.places.line(path)}" + (f": {places.spelled(path)}" if path else "")
+        return LessonError(where, seen, expected, fix)
+
+
+def read(folder: Path) -> Lesson:
+    """Read and validate a lesson's folder; nothing of it is run.
+
+    Raises LessonError (LessonErrors for several) with file, line, key, what was seen and what was expected.
+    """
+    name = os.path.relpath(folder / RECIPE)
+    if not (folder / RECIPE).is_file():
+        raise LessonError(os.path.relpath(folder), f"no {RECIPE} here", "every lesson's folder holds one")
+    files = _files(folder)
+    try:
+        text = files[RECIPE].decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LessonError(name, f"byte {error.start} is no UTF-8") from None
+    placed = places.read(text, name)
+    if not isinstance(placed.value, dict):
+        raise LessonError(f"{name}:1", "the file holds no mapping", "keys such as schema, slug, title, model, execution")
+    lesson = Lesson(folder, name, _recipe(placed, name), files, placed)
+    mistakes = list(_mistakes(lesson))
+    if mistakes:
+        raise LessonErrors(mistakes)
+    return lesson
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """The lesson's files: everything in its folder but caches and hidden files. Links are refused."""
+    out: dict[str, bytes] = {}
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and not f.startswith("."))
+        for name in sorted(names):
+            path = Path(root, name)
+            relative = path.relative_to(folder).as_posix()
+            if name.startswith(".") or name.endswith((".pyc", "~")):
+                continue
+            if path.is_symlink() or not path.is_file():
+                raise LessonError(os.path.relpath(path), "this is a link or a special file", "plain files only")
+            if relative in RESERVED or relative.split("/")[0] in RESERVED_FOLDERS:
+                raise LessonError(os.path.relpath(path), "a published file has this name", "", "Rename yours.")
+            if path.stat().st_size > MAX_FILE_BYTES or len(out) >= MAX_FILES:
+                raise LessonError(os.path.relpath(path), "too large or too many files",
+                                  f"at most {MAX_FILES} files of {MAX_FILE_BYTES} bytes")  # fmt: skip
+            out[relative] = path.read_bytes()
+        for link in folders:
+            if Path(root, link).is_symlink():
+                raise LessonError(os.path.relpath(Path(root, link)), "this is a link", "plain folders only")
+    return out
+
+
+def _recipe(placed: places.Placed, name: str) -> Recipe:
+    try:
+        return Recipe.model_validate(placed.value)
+    except ValidationError as error:
+        raise LessonErrors(_told(error, placed, name)) from None
+
+
+def _told(error: ValidationError, placed: places.Placed, name: str) -> list[LessonError]:
+    """Pydantic's findings in our words, one for each place, in the file's order."""
+    found: dict[places.Path, LessonError] = {}
+    for detail in error.errors(include_url=False):
+        path = _real(detail["loc"], placed.value)
+        kind, value = detail["type"], detail.get("input")
+        if kind == "missing":
+            path = (*path, str(detail["loc"][-1])) if path[-1:] != (detail["loc"][-1],) else path
+            seen, expected, fix = "this key is missing", "it is required", ""
+        elif kind == "extra_forbidden":
+            seen, expected, fix = "unknown key", *_nearest(str(path[-1]), _known(path))
+        else:
+            seen, expected, fix = f"{_shown(value)} given", _expected(detail), ""
+        if path not in found:
+            where = f"{name}:{placed.line(path)}: {places.spelled(path)}"
+            found[path] = LessonError(where, seen, expected, fix)
+    return sorted(found.values(), key=lambda e: int(e.where.removeprefix(f"{name}:").split(":")[0]))
+
+
+def _real(loc: Sequence[str | int], value: Any) -> places.Path:
+    """The part of pydantic's location that is a place of the document (union branches are none)."""
+    path: list[str | int] = []
+    for part in loc:
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _expected(detail: Mapping[str, Any]) -> str:
+    context = detail.get("ctx", {})
+    if detail["type"] == "string_pattern_mismatch":
+        return f"text that matches {context['pattern']}"
+    return {
+        "int_type": "expected a whole number", "float_type": "expected a number", "string_type": "expected text",
+        "bool_type": "expected true or false", "list_type": "expected a list", "dict_type": "expected a mapping",
+        "model_type": "expected a mapping", "model_attributes_type": "expected a mapping",
+        "literal_error": f"expected {context.get('expected')}",
+    }.get(detail["type"], "expected: " + detail["msg"][:1].lower() + detail["msg"][1:])  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _known(path: places.Path) -> list[str]:
+    """The keys that may stand where an unknown one was found."""
+    hint: Any = Recipe
+    for part in path[:-1]:
+        hint = _below(hint, part)
+    fields = getattr(_bare(hint), "model_fields", {})
+    return sorted(field.alias or name for name, field in fields.items())
+
+
+def _below(hint: Any, part: str | int) -> Any:
+    """The type of one part of a record, list or mapping."""
+    kind = _bare(hint)
+    if hasattr(kind, "model_fields"):
+        return next((f.annotation for n, f in kind.model_fields.items() if part in (n, f.alias)), None)
+    return get_args(kind)[-1] if get_args(kind) else None
+
+
+def _bare(hint: Any) -> Any:
+    """A type without `Annotated` and `| None`."""
+    while get_origin(hint) in (Annotated, Union, UnionType):
+        hint = next((arg for arg in get_args(hint) if arg is not type(None)), None)
+    return hint
+
+
+def _nearest(word: str, known: Sequence[str]) -> tuple[str, str]:
+    close = difflib.get_close_matches(word, known, n=1)
+    return (f"known here: {', '.join(known)}" if known else "", f"Did you mean {close[0]}?" if close else "")
+
+
+def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
+    """What the types cannot say: names that must match, files that must exist, ids that must be unique."""
+    recipe = lesson.recipe
+    if recipe.slug != lesson.folder.resolve().name:
+        yield lesson.error(("slug",), f"{recipe.slug!r} given", f"the folder is called {lesson.folder.resolve().name!r}")
+    if recipe.model.file not in lesson.files:
+        yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
+    if recipe.checks and recipe.checks not in lesson.files:
+        yield lesson.error(("checks",), f"there is no {recipe.checks} in the folder")
+    yield from _doubles(lesson, ("steps",), [s.id for s in recipe.steps])
+    if recipe.opening_step and recipe.opening_step not in {s.id for s in recipe.steps}:
+        yield lesson.error(("opening_step",), f"no step is called {recipe.opening_step!r}")
+    for name, spec in recipe.execution.inputs.items():
+        yield from _spec_mistakes(lesson, ("execution", "inputs", name), spec)
+    if recipe.experiment:
+        yield from _experiment_mistakes(lesson, recipe.experiment)
+
+
+def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[LessonError]:
+    known = set(lesson.recipe.execution.inputs) | set(experiment.inputs)
+    at: places.Path = ("experiment",)
+    record = experiment.record
+    yield from _doubles(lesson, (*at, "cases"), [run.id for run in (*experiment.cases, *experiment.probes)])
+    for i, run in enumerate((*experiment.cases, *experiment.probes)):
+        group, index = ("cases", i) if i < len(experiment.cases) else ("probes", i - len(experiment.cases))
+        if run.id == "execution":
+            yield lesson.error((*at, group, index, "id"), "'execution' is the name of the execution's own run")
+        for name in set(run.inputs) - known:
+            expected = f"inputs: {', '.join(sorted(known))}"
+            yield lesson.error((*at, group, index, "inputs", name), f"no input is called {name!r}", expected)
+        for name, spec in run.inputs.items():
+            yield from _spec_mistakes(lesson, (*at, group, index, "inputs", name), spec, partial=True)
+        for name, spec in run.parameters.items():
+            yield from _spec_mistakes(lesson, (*at, group, index, "parameters", name), spec, partial=True)
+    if experiment.control and experiment.control.input not in known:
+        yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}")
+    arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
+    yield from _doubles(lesson, (*at, "record"), arrays)
+    for i, metric in enumerate(record.metrics):
+        if metric.of not in arrays:
+            expected = f"recorded: {', '.join(arrays)}"
+            yield lesson.error((*at, "record", "metrics", i, "of"), f"nothing recorded is called {metric.of!r}", expected)
+        if metric.value.startswith("metric_") and not lesson.recipe.checks:
+            yield lesson.error((*at, "record", "metrics", i, "value"), "a function needs `checks:` to name its file")
+
+
+def _doubles(lesson: Lesson, path: places.Path, ids: Sequence[str]) -> Iterator[LessonError]:
+    for double in sorted({name for name in ids if ids.count(name) > 1}):
+        yield lesson.error(path, f"the id {double!r} stands here twice", "each id once")
+
+
+def _spec_mistakes(lesson: Lesson, path: places.Path, spec: Spec, *, partial: bool = False) -> Iterator[LessonError]:
+    """An input says what it is in exactly one way."""
+    given = spec.model_fields_set
+    ways = {name.rstrip("_") for name in given} & {"fill", "values", "literal", "list", "tuple", "dict"}
+    if len(ways) > 1:
+        yield lesson.error(path, f"{' and '.join(sorted(ways))} stand side by side", "one way of saying what the input is")
+    elif not ways and not partial:
+        yield lesson.error(path, "nothing says what this input holds", "one of fill, values, literal, list, tuple, dict")
+    if "fill" in given and "shape" not in given and not partial:
+        yield lesson.error(path, "a fill without a shape", "shape, dtype and fill")
+    for way in ("list", "tuple", "dict"):
+        inner = getattr(spec, f"{way}_") or ()
+        for key, item in inner.items() if isinstance(inner, dict) else enumerate(inner):
+            yield from _spec_mistakes(lesson, (*path, way, key), item, partial=partial)

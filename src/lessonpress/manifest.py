@@ -1,0 +1,356 @@
+"""The manifest: everything that a revision says about itself, in the seed's keys and ours; and its JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from lessonpress import plan
+from lessonpress import recipe as recipes
+from lessonpress.recipe import Recipe
+from lessonpress.worker import recorded
+
+INLINE = 10_000  # numbers of one array that stand in the manifest; larger ones lie in a file beside it
+SAMPLE = 64
+
+Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Real = float | int | Literal["NaN", "Infinity", "-Infinity"]
+
+
+class _Part(BaseModel):
+    """A part of the manifest; a reader must accept keys that it does not know."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Lines(_Part):
+    """Where something stands in a source file, lines from 1."""
+
+    line: int
+    endLine: int
+    file: str | None = None
+
+
+class Called(Lines):
+    """One place where something was called; columns from 1, the end exclusive."""
+
+    column: int
+    endColumn: int
+
+
+class Tensor(_Part):
+    """The shape and dtype of one leaf of an output."""
+
+    shape: list[int]
+    dtype: str
+    path: str | None = None
+
+
+class Layer(_Part):
+    """A node of the graph, or (kind `module`) a frame around nodes."""
+
+    id: str
+    label: str
+    op: str
+    kind: Literal["input", "layer", "module", "output"]
+    parent: str | None
+    params: dict[str, Any]
+    source: Lines | None = None
+    called: list[Called] | None = None
+    calls: int | None = Field(None, ge=0)
+    outputs: list[Tensor] | None = None
+
+
+class Connection(_Part):
+    """An edge along which a tensor flows."""
+
+    id: str
+    source: str
+    target: str
+    sourcePort: str | None
+    targetPort: str | None
+    shape: list[int] | None = None
+    dtype: str | None = None
+    sourceCall: int | None = None
+    targetCall: int | None = None
+
+
+class Step(_Part):
+    """A station of the story."""
+
+    id: str
+    target: str
+    title: str
+    note: str
+
+
+class Paper(_Part):
+    """A publication."""
+
+    title: str
+    url: str | None = None
+
+
+class Milestone(_Part):
+    """The step in the field's history that the lesson shows."""
+
+    name: str
+    year: int | None
+    kind: str | None
+    fidelity: str | None
+    papers: list[Paper]
+
+
+class Array(_Part):
+    """A recorded array: its numbers, or the file that holds them with a sample."""
+
+    label: str
+    values: Any
+    id: str | None = None
+
+
+class Metric(_Part):
+    """A number computed from a recorded array."""
+
+    label: str
+    value: Any
+
+
+class CasePart(_Part):
+    """One recorded case."""
+
+    id: str
+    label: str
+    target: str | None
+    note: str
+    matrices: list[Array]
+    vectors: list[Array]
+    metrics: list[Metric]
+
+
+class Experiment(_Part):
+    """The recorded cases."""
+
+    kind: Literal["matrices"]
+    title: str
+    description: str
+    controlLabel: str
+    cases: list[CasePart]
+
+
+class Check(_Part):
+    """A numerical check with its evidence."""
+
+    id: str
+    sentence: str
+    passed: bool
+    measured: Real
+    bound: Real
+    sense: Literal["<=", ">="]
+    margin: Real
+
+
+class Inputs(_Part):
+    """The execution's inputs in forward()'s order."""
+
+    args: list[Any]
+
+
+class Execution(_Part):
+    """The run that run.py repeats."""
+
+    inputs: Inputs
+    device: str
+    mode: str
+    seed: int
+    deterministic: bool
+
+
+class Provenance(_Part):
+    """Who ran what, where, when and how."""
+
+    capturedAt: str
+    productRevision: str | None
+    sourceSha256: Hex64
+    python: str
+    torch: str
+    execution: Execution
+    outcome: str
+    outputShape: list[int] | None
+    method: str
+    scope: str
+    numericalChecks: list[str]
+
+
+class File(_Part):
+    """A published file."""
+
+    url: str
+    sha256: Hex64
+    bytes: int = Field(ge=0)
+
+
+class Replay(_Part):
+    """Whether the published graph reproduces what was recorded, and how closely."""
+
+    covered: bool
+    maxDifference: Real | None
+    uncovered: list[str]
+
+
+class Manifest(_Part):
+    """A published revision's manifest, schemaVersion 1."""
+
+    schemaVersion: Literal[1]
+    slug: str
+    title: str
+    className: str
+    question: str
+    description: str
+    category: str
+    tags: list[str]
+    curator: str
+    attribution: str
+    license: str
+    limitations: str
+    openingStep: str | None
+    provenance: Provenance
+    layers: list[Layer]
+    connections: list[Connection]
+    steps: list[Step]
+    milestone: Milestone | None
+    experiment: Experiment | None
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    files: dict[str, File]
+    checks: list[Check] | None = None
+    replay: Replay | None = None
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of manifest.json."""
+    body = Manifest.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "manifest.schema.json", **body}
+
+
+def of(
+    recipe: Recipe, source: Mapping[str, Any], captured: Mapping[str, Any], graph: Mapping[str, Any],
+    cases: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], replay: Mapping[str, Any],
+    weights: str, graphs: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The manifest without revision and files, in the seed's order of keys."""
+    return {
+        "schemaVersion": 1, "slug": recipe.slug, "title": recipe.title, "className": recipe.model.class_,
+        "question": recipe.question, "description": recipe.description, "category": recipe.category,
+        "tags": recipe.tags, "curator": recipe.curator, "attribution": recipe.attribution, "license": recipe.license,
+        "limitations": recipe.limitations, "openingStep": recipe.opening_step or _first_step(recipe),
+        "provenance": provenance(recipe, source, captured, checks, weights),
+        "layers": graph["layers"], "connections": graph["connections"], "idle": graph["idle"],
+        "unusedInputs": graph["unusedInputs"], "steps": [step.model_dump() for step in recipe.steps],
+        "milestone": recipe.milestone.model_dump() if recipe.milestone else None,
+        "experiment": experiment(recipe, cases, graphs),
+        "checks": [dict(check) for check in checks], "glossary": [term.model_dump() for term in recipe.glossary],
+        "replay": dict(replay),
+        "tolerance": tolerance(recipe),
+    }  # fmt: skip
+
+
+def _first_step(recipe: Recipe) -> str | None:
+    return recipe.steps[0].id if recipe.steps else None
+
+
+def tolerance(recipe: Recipe) -> dict[str, float]:
+    """How far a regenerated number may lie from the published one: the recipe's word, or the dtype's default."""
+    if recipe.tolerance:
+        return {"atol": float(recipe.tolerance.atol), "rtol": float(recipe.tolerance.rtol)}
+    double = (recipe.experiment.dtype if recipe.experiment else recipe.execution.dtype) == "float64"
+    return {"atol": 1e-12, "rtol": 1e-12} if double else {"atol": 1e-5, "rtol": 1e-5}
+
+
+def provenance(
+    recipe: Recipe, source: Mapping[str, Any], captured: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], weights: str
+) -> dict[str, Any]:
+    """Where the numbers come from: the seed's keys first, then settings, isolation, processor and weights."""
+    told = captured["provenance"]
+    run = captured["runs"]["execution"]
+    outputs = graph_outputs(run)
+    model = next(f["sha256"] for f in source["files"] if f["path"] == recipe.model.file)
+    return {
+        "capturedAt": told["capturedAt"], "productRevision": told["productRevision"], "sourceSha256": model,
+        "python": told["python"], "torch": told["torch"],
+        "execution": {
+            "inputs": {"args": [spec for _, spec in source["plan"]["runs"][0]["inputs"]],
+                       "names": [name for name, _ in source["plan"]["runs"][0]["inputs"]]},
+            "device": "cpu", "mode": run["mode"], "seed": run["seed"], "dtype": run["dtype"], "deterministic": True,
+        },
+        "outcome": "passed", "outputShape": outputs[0]["shape"] if len(outputs) == 1 else None, "outputs": outputs,
+        "method": "lessonpress: the run itself, watched by module calls and tensor operations in a worker process",
+        "scope": recipe.scope, "numericalChecks": [check["sentence"] for check in checks],
+        "initialisation": told["initialisation"], "weightsSha256": weights, "digests": source["digests"],
+        "settings": told["settings"], "cpu": told["cpu"], "host": told["host"], "isolation": told["isolation"],
+    }  # fmt: skip
+
+
+def graph_outputs(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tensors that the execution returned: `[{path, shape, dtype}]`, `""` for a bare one."""
+    values = run["values"]
+    return [{"path": path, "shape": values[leaf["tensor"]]["shape"], "dtype": values[leaf["tensor"]]["dtype"]}
+            for path, leaf in recorded.leaves(run["output"]) if isinstance(leaf, dict) and "tensor" in leaf]  # fmt: skip
+
+
+def experiment(recipe: Recipe, cases: Mapping[str, Any], graphs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The recorded cases; a case whose graph is not the execution's carries its own."""
+    found = recipe.experiment
+    if found is None:
+        return None
+    control = found.control
+    return {
+        "kind": "matrices", "title": found.title or "", "description": found.description or "",
+        "controlLabel": (control.label or control.input) if control else "",
+        "control": plan.jsonable(control.model_dump()) if control else None,
+        "seed": recipe.execution.seed if found.seed is None else found.seed, "dtype": found.dtype,
+        "cases": [_case(found, case, cases["cases"][case.id], graphs.get(case.id)) for case in found.cases],
+    }  # fmt: skip
+
+
+def _case(shared: recipes.Experiment, case: recipes.Case, found: Mapping[str, Any], graph: Any) -> dict[str, Any]:
+    record, arrays = shared.record, found["arrays"]
+    out = {
+        "id": case.id, "label": case.label or case.id, "target": case.target or shared.target,
+        "note": case.note or "",
+        "matrices": [_array(case.id, entry, arrays[entry.id], ("rows", "columns", "panels")) for entry in record.matrices],
+        "vectors": [_array(case.id, entry, arrays[entry.id], ("axis",)) for entry in record.vectors],
+        "metrics": [{"id": m.id, "label": m.label or m.id, "value": found["metrics"][m.id]} for m in record.metrics],
+    }  # fmt: skip
+    return {**out, "graph": graph} if graph else out
+
+
+def _array(case: str, entry: Any, array: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": entry.id, "label": entry.label or entry.id, "dtype": array["dtype"]}
+    values = array["values"] if array["shape"] or "matrices" in axes else [array["values"]]
+    if count(array["shape"]) > INLINE:
+        values = {"file": file_of(case, entry.id), "shape": array["shape"], "sample": _flat(array["values"])[:SAMPLE]}
+    out["values"] = values
+    for axis in axes:
+        named = getattr(entry, axis)
+        if named:
+            out[axis] = [a.model_dump() for a in named] if isinstance(named, list) else named.model_dump()
+    return out
+
+
+def count(shape: Sequence[int]) -> int:
+    """The number of elements of a shape."""
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def file_of(case: str, record: str) -> str:
+    """The file beside the manifest that holds a large array."""
+    return f"values/{case}-{record}.npy"
+
+
+def _flat(values: Any) -> list[Any]:
+    while isinstance(values, list) and values and isinstance(values[0], list):
+        values = [leaf for item in values for leaf in item]
+    return list(values) if isinstance(values, list) else [values]

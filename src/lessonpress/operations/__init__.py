@@ -1,0 +1,64 @@
+"""The operation table that replays a lesson: every operation with its numpy and its JavaScript kernel."""
+
+from lessonpress.operations import (  # each family enters its rows when it is read
+    activations,
+    attention,
+    convolution,
+    creation,
+    elementwise,
+    indexing,
+    normalisation,
+    products,
+    recurrent,
+    reductions,
+    shapes,
+)
+from lessonpress.operations.kinds import Array, Unsupported, cast, kind, settle
+from lessonpress.operations.script import javascript, kernels
+from lessonpress.operations.table import (
+    TABLE,
+    WITHOUT_EFFECT,
+    Bound,
+    Operation,
+    call,
+    call_layer,
+    perform,
+    plain_name,
+    resolve,
+    resolve_layer,
+)
+
+FAMILIES = (
+    activations,
+    attention,
+    convolution,
+    creation,
+    elementwise,
+    indexing,
+    normalisation,
+    products,
+    recurrent,
+    reductions,
+    shapes,
+)
+
+__all__ = [
+    "FAMILIES",
+    "TABLE",
+    "WITHOUT_EFFECT",
+    "Array",
+    "Bound",
+    "Operation",
+    "Unsupported",
+    "call",
+    "call_layer",
+    "cast",
+    "javascript",
+    "kernels",
+    "kind",
+    "perform",
+    "plain_name",
+    "resolve",
+    "resolve_layer",
+    "settle",
+]

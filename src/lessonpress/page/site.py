@@ -1,0 +1,113 @@
+"""The pages around lessons: the catalogue of all of them, and the history of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from lessonpress import prose
+from lessonpress.page import rendering
+
+_OTHER = "Other lessons"
+
+
+@dataclass(frozen=True)
+class Card:
+    """One lesson in the catalogue."""
+
+    slug: str
+    title: Markup
+    plain_title: str
+    question: Markup
+    category: str
+    tags: tuple[str, ...]
+    year: str
+    href: str
+    preview: str
+    history: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """One entry of a lesson's history: a revision, when and why it was published."""
+
+    revision: str
+    href: str
+    date: str
+    reasons: tuple[str, ...]
+    note: Markup
+    current: bool
+
+
+def catalogue(lessons: Sequence[Mapping[str, Any]]) -> str:
+    """The site's front page, `results/index.html`: a card for each lesson, grouped by category.
+
+    Each lesson is its current manifest; `current` may name the revision (else `revision` does) and `year` the year
+    (else the milestone's). Links and pictures are relative to `results/`.
+    """
+    cards = sorted((_card(lesson) for lesson in lessons), key=_order)
+    groups = [(category, list(group)) for category, group in groupby(cards, key=lambda card: card.category)]
+    return rendering.render("catalogue.html.jinja", groups=groups, count=len(cards))
+
+
+def history(slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapping[str, Mapping[str, Any]]) -> str:
+    """A lesson's `results/models/<slug>/index.html`: the current revision first, then every event, newest first.
+
+    `revisions` is the content of revisions.json; `manifests` holds what manifests are at hand, by revision (it may be
+    empty).
+    """
+    current = str(revisions.get("current") or "")
+    events = [_event(entry, current) for entry in revisions.get("revisions") or []]
+    latest = next((event for event in reversed(events) if event.current), None)
+    told = manifests.get(current) or {}
+    return rendering.render(
+        "history.html.jinja",
+        slug=slug,
+        title=Markup(prose.inline(title)),
+        plain_title=prose.plain(title),
+        question=Markup(prose.inline(str(told.get("question") or ""))),
+        latest=latest,
+        pinned=str(revisions.get("pinned") or ""),
+        events=events[::-1],
+    )
+
+
+def _card(lesson: Mapping[str, Any]) -> Card:
+    title = str(lesson.get("title") or lesson["slug"])
+    slug, revision = str(lesson["slug"]), str(lesson.get("current") or lesson.get("revision") or "")
+    folder = f"models/{quote(slug)}/{quote(revision)}"
+    year = lesson.get("year") or (lesson.get("milestone") or {}).get("year") or ""
+    return Card(
+        slug,
+        Markup(prose.inline(title)),
+        prose.plain(title),
+        Markup(prose.inline(str(lesson.get("question") or ""))),
+        prose.plain(str(lesson.get("category") or _OTHER)),
+        tuple(str(tag) for tag in lesson.get("tags") or []),
+        str(year),
+        f"{folder}/index.html",
+        f"{folder}/preview.svg",
+        f"models/{quote(slug)}/index.html",
+    )
+
+
+def _order(card: Card) -> tuple[bool, str, str, str, str]:
+    """By category, the nameless one last; within it by year and title."""
+    return card.category == _OTHER, card.category, card.year, card.plain_title, card.slug
+
+
+def _event(entry: Mapping[str, Any], current: str) -> Event:
+    revision = str(entry["revision"])
+    return Event(
+        revision,
+        f"{quote(revision)}/index.html",
+        str(entry.get("publishedAt") or "")[:10],
+        tuple(str(reason) for reason in entry.get("reasons") or []),
+        Markup(prose.inline(str(entry.get("note") or ""))),
+        revision == current,
+    )

@@ -1,0 +1,321 @@
+"""A manifest read as the parts of a page: each part is a record, or empty when the lesson has nothing to say there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from lessonpress import prose
+from lessonpress.page import arrays, figures, listing, numbers
+from lessonpress.page.listing import Line
+
+_EXCERPT = 10  # lines of source that a step quotes at most
+# Part of every revision folder, though no manifest can hold its own digest or that of a file it is in.
+_ALWAYS = ("bundle.zip", "manifest.json", "identity.json", "SHA256SUMS")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One recorded case with its figures."""
+
+    id: str
+    label: Markup
+    note: Markup
+    matrices: tuple[figures.Matrix, ...]
+    vectors: tuple[figures.Vector, ...]
+    metrics: tuple[tuple[Markup, str, str], ...]  # (label, shown, full precision)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The recorded example: its words and its cases; `note` is what all cases say alike."""
+
+    title: Markup
+    description: Markup
+    control: str
+    note: Markup
+    cases: tuple[Case, ...]
+    recorded: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of source: words for it, its first line's anchor, and the lines that are quoted."""
+
+    words: str
+    anchor: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stop of the walk: what to read, and the node and lines it is about."""
+
+    id: str
+    target: str
+    title: Markup
+    note: Markup
+    layer: str
+    places: tuple[Place, ...]
+    opening: bool
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """One node of the graph as a row of words."""
+
+    id: str
+    op: str
+    params: str
+    output: str
+    calls: str
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One numerical check with its evidence; `measured` and `margin` belong to this run only."""
+
+    sentence: Markup
+    passed: bool
+    measured: str
+    sense: str
+    bound: str
+    margin: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Whether the graph can be run without PyTorch; `difference` belongs to this run only."""
+
+    covered: bool
+    uncovered: tuple[str, ...]
+    difference: str
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of the revision: its relative address, and size and digest where the manifest knows them."""
+
+    name: str
+    href: str
+    size: str
+    sha256: str
+
+
+def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Experiment | None:
+    """The recorded example, or None for a lesson without cases."""
+    told = manifest.get("experiment") or {}
+    recorded = told.get("cases") or []
+    if not recorded:
+        return None
+    notes = {str(each.get("note") or "") for each in recorded}
+    shared = notes.pop() if len(notes) == 1 else ""
+    run = recipe.get("experiment") or {}
+    control = (told.get("control") or {}).get("label") or told.get("controlLabel") or "Case"
+    return Experiment(
+        Markup(prose.inline(str(told.get("title") or ""), where="experiment.title")),
+        Markup(prose.html(str(told.get("description") or ""), where="experiment.description")),
+        prose.plain(str(control)),
+        Markup(prose.html(shared, where="experiment.cases: note")),
+        tuple(_case(each, recorded, quiet=bool(shared)) for each in recorded),
+        _facts(run, ("seed", "dtype")),
+    )
+
+
+def figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Full-precision values of every figure that is shown, by the figure's key; what is not shown is left out."""
+    kept: dict[str, Any] = {}
+    for case in (manifest.get("experiment") or {}).get("cases") or []:
+        for key, matrix in zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True):
+            if isinstance(matrix["values"], Mapping):
+                continue
+            shown = arrays.grids(matrix)
+            kept |= {key if len(shown) == 1 else f"{key}/{at}": grid.values for at, grid in enumerate(shown)}
+        for key, vector in zip(_keys(case, "vectors"), case.get("vectors") or [], strict=True):
+            if not isinstance(vector["values"], Mapping):
+                kept[key] = [list(arrays.leaves(vector["values"]))[: arrays.ROWS]]
+    return {key: [[_for_script(value) for value in line] for line in lines] for key, lines in kept.items()}
+
+
+def places(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[tuple[str, int, int]]]:
+    """For each node the stretches of source it is called from and declared at: (file's anchor, first, last line)."""
+    anchors = listing.anchors(sources)
+    found: dict[str, list[tuple[str, int, int]]] = {}
+    for layer in manifest.get("layers") or []:
+        spots = [*(layer.get("called") or []), *([layer["source"]] if layer.get("source") else [])]
+        named = [(_file(spot, sources), spot["line"], spot.get("endLine") or spot["line"]) for spot in spots]
+        found[layer["id"]] = [(anchors[name], first, last) for name, first, last in named if name in anchors]
+    return found
+
+
+def steps(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Step, ...]:
+    """The steps in order, each with its node in words and the source it runs."""
+    layers = {layer["id"]: layer for layer in manifest.get("layers") or []}
+    lines = {each.name: each.lines for each in listing.listings(sources)}
+    return tuple(
+        Step(
+            str(step["id"]),
+            str(step.get("target") or ""),
+            Markup(prose.inline(str(step.get("title") or step["id"]), where=f"step {step['id']}: title")),
+            Markup(prose.html(str(step.get("note") or ""), where=f"step {step['id']}: note")),
+            _layer_words(layers.get(step.get("target"))),
+            _quoted(layers.get(step.get("target")), sources, lines),
+            step["id"] == manifest.get("openingStep"),
+        )
+        for step in manifest.get("steps") or []
+    )
+
+
+def layers(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[LayerRow, ...]:
+    """The graph as a table: what a reader who cannot see the picture gets, and more."""
+    return tuple(
+        LayerRow(
+            str(layer["id"]),
+            str(layer.get("op") or ""),
+            _pairs(layer.get("params") or {}),
+            ", ".join(_array(output) for output in layer.get("outputs") or []),
+            str(layer.get("calls", "")),
+            next(iter(_quoted(layer, sources, {})), None),
+        )
+        for layer in manifest.get("layers") or []
+    )
+
+
+def checks(manifest: Mapping[str, Any]) -> tuple[Check, ...]:
+    """The numerical checks; a manifest that has only sentences (as older ones do) gives checks without evidence."""
+    told = manifest.get("checks")
+    if told is None:
+        told = [{"sentence": text} for text in (manifest.get("provenance") or {}).get("numericalChecks") or []]
+    return tuple(
+        Check(
+            Markup(prose.inline(str(check.get("sentence") or check.get("id") or ""), where="checks: sentence")),
+            bool(check.get("passed", True)),
+            _number(check.get("measured")),
+            {"<=": "≤", ">=": "≥"}.get(str(check.get("sense")), str(check.get("sense") or "")),
+            _number(check.get("bound")),
+            _number(check.get("margin")),
+        )
+        for check in told
+    )
+
+
+def replay(manifest: Mapping[str, Any]) -> Replay | None:
+    """The certificate that the published graph can be run, or why it cannot; None where nothing is said."""
+    told = manifest.get("replay")
+    if not told:
+        return None
+    uncovered = [str(operation) for operation in told.get("uncovered") or []]
+    return Replay(bool(told.get("covered")) and not uncovered, tuple(uncovered), _number(told.get("maxDifference")))
+
+
+def files(manifest: Mapping[str, Any]) -> tuple[File, ...]:
+    """Every file of the revision that the manifest lists, and last those that hold the manifest or its digest."""
+    listed = manifest.get("files") or {}
+    names = [name for name in listed if name not in {"index.html", *_ALWAYS}]
+    return tuple(_told_file(name, listed.get(name)) for name in (*names, *_ALWAYS))
+
+
+def relative(name: str) -> str:
+    """A file beside the page as a link: `./` first and escaped, so that no name can be taken for a scheme."""
+    return "./" + quote(name)
+
+
+def _told_file(name: str, told: Mapping[str, Any] | None) -> File:
+    if told is None:
+        return File(name, relative(name), "", "")
+    return File(name, relative(name), numbers.size(int(told["bytes"])), str(told["sha256"]))
+
+
+def _case(case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, quiet: bool) -> Case:
+    """One case with its figures; `quiet` leaves out the note, because it is said once for all cases."""
+    matrices, vectors = case.get("matrices") or [], case.get("vectors") or []
+    return Case(
+        str(case["id"]),
+        Markup(prose.inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
+        Markup("" if quiet else prose.html(str(case.get("note") or ""), where=f"case {case['id']}: note")),
+        tuple(
+            figures.matrix(each, key=key, same=_same(cases, "matrices", at))
+            for at, (key, each) in enumerate(zip(_keys(case, "matrices"), matrices, strict=True))
+        ),
+        figures.vectors(
+            vectors, keys=_keys(case, "vectors"), same=[_same(cases, "vectors", at) for at in range(len(vectors))]
+        ),
+        tuple(
+            (Markup(prose.inline(_label(metric))), numbers.short(metric["value"]), numbers.exact(metric["value"]))
+            for metric in case.get("metrics") or []
+        ),
+    )
+
+
+def _for_script(value: Any) -> Any:
+    """A value as a script can read it without loss: integers beyond 2**53 as text."""
+    return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
+
+
+def _label(figure: Mapping[str, Any]) -> str:
+    return str(figure.get("label") or figure.get("id") or "")
+
+
+def _keys(case: Mapping[str, Any], kind: str) -> list[str]:
+    """A key for each figure of a case: case, kind and place, which are unique whatever the ids are."""
+    return [f"{case['id']}/{kind}/{at}" for at in range(len(case.get(kind) or []))]
+
+
+def _same(cases: Sequence[Mapping[str, Any]], kind: str, at: int) -> bool:
+    """Whether the figure at this place holds the same values in every one of several cases."""
+    shown = [(case.get(kind) or [])[at : at + 1] for case in cases]
+    return len(cases) > 1 and all(each and each[0]["values"] == shown[0][0]["values"] for each in shown)
+
+
+def _layer_words(layer: Mapping[str, Any] | None) -> str:
+    """A node in a line: `Tanh, gives [1,5,8] float64`."""
+    if layer is None:
+        return ""
+    gives = ", ".join(_array(output) for output in layer.get("outputs") or [])
+    return f"{layer.get('op', '')}, gives {gives}" if gives else str(layer.get("op", ""))
+
+
+def _quoted(
+    layer: Mapping[str, Any] | None, sources: Mapping[str, str], lines: Mapping[str, Sequence[Line]]
+) -> tuple[Place, ...]:
+    """Where a node is called (or else declared), each place once, with its lines where `lines` has them."""
+    if layer is None:
+        return ()
+    anchors = listing.anchors(sources)
+    spots = layer.get("called") or ([layer["source"]] if layer.get("source") else [])
+    found: dict[str, Place] = {}
+    for spot in spots:
+        name, first, last = _file(spot, sources), spot["line"], spot.get("endLine") or spot["line"]
+        words = f"{name}, line {first}" if first == last else f"{name}, lines {first} to {last}"
+        quoted = listing.excerpt(lines.get(name, ())[first - 1 : min(last, first - 1 + _EXCERPT)])
+        if name in anchors:
+            found.setdefault(words, Place(words, f"{anchors[name]}{first}", quoted))
+    return tuple(found.values())
+
+
+def _file(spot: Mapping[str, Any], sources: Mapping[str, str]) -> str:
+    """The file of a place; a manifest of a one-file model does not name it."""
+    return str(spot.get("file") or next(iter(sources), ""))
+
+
+def _array(output: Mapping[str, Any]) -> str:
+    return f"{numbers.shape(output.get('shape') or [])} {output.get('dtype', '')}".strip()
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else numbers.short(value)
+
+
+def _pairs(items: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {numbers.exact(value)}" for name, value in items.items())
+
+
+def _facts(run: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Settings of a run in a line: `seed 21, float64`."""
+    told = [(name, run[name]) for name in names if run.get(name) is not None]
+    return ", ".join(str(value) if name == "dtype" else f"{name} {value}" for name, value in told)

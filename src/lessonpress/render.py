@@ -1,0 +1,128 @@
+"""Verb render: make every file of a revision from what was read, recorded and checked (work/<slug>/revision/)."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lessonpress import bundle, canon, graph, identity, lesson, manifest, page, picture, replay, weights
+from lessonpress.config import Config
+from lessonpress.worker import recorded
+
+
+def render(config: Config, slug: str) -> None:
+    """Write `work/<slug>/revision/` (all files of the revision) and `work/<slug>/rendered.json` (its id).
+
+    Raises LessonError for a step or case that points at nothing, and for prose that cannot be rendered.
+    """
+    room = config.room(slug)
+    read = lesson.read(config.lesson(slug))
+    captured, cases = canon.read(room / "capture.json"), canon.read(room / "cases.json")
+    table = (room / "cases.csv").read_bytes()
+    name, files = revision(read, canon.read(room / "source.json"), captured, cases, canon.read(room / "checks.json"), table)
+    folder = room / "revision"
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    told = {"slug": slug, "revision": name, "files": sorted(files)}
+    canon.write(room / "rendered.json", canon.pretty(told))
+
+
+def revision(
+    read: lesson.Lesson, source: Mapping[str, Any], captured: Mapping[str, Any], cases: Mapping[str, Any],
+    checks: list[Mapping[str, Any]], table: bytes,
+) -> tuple[str, dict[str, bytes]]:  # fmt: skip
+    """A revision's id and files, a pure function of the lesson, its capture and the templates."""
+    drawn = graph.of(captured)
+    _aimed(read, drawn)
+    graphs = _own_graphs(captured, drawn)
+    stored = weights.file(captured)
+    certificate = replay.of_capture(captured)
+    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs)
+    picture_text = picture.of(drawn, title=read.recipe.title)
+    files: dict[str, bytes] = {
+        **read.files, **_arrays(captured, read, body), **_tools(source, body),
+        "graph.tensorviz.json": canon.pretty({**drawn, "program": replay.program(captured)}).encode(),
+        "plan.json": canon.pretty(source["plan"]).encode(), "preview.svg": picture_text.encode(),
+        "cases.csv": table, "weights.safetensors": stored, "requirements.txt": bundle.requirements().encode(),
+    }  # fmt: skip
+    show = lambda named: _page(read, {**body, "revision": named, "files": _listed(read, named, files)}, picture_text)  # noqa: E731
+    blank = page.blanked(show(page.NO_REVISION), page.NO_REVISION)
+    text = identity.of(source, captured, cases, files, blank, canon.digest(stored))
+    name = identity.revision(text)
+    files["identity.json"], files["index.html"] = text.encode(), show(name).encode()
+    whole = {**body, "revision": name, "files": _listed(read, name, files)}
+    manifest.Manifest.model_validate(whole)
+    files["manifest.json"] = canon.pretty(whole).encode()
+    files["SHA256SUMS"] = bundle.checksums(files)
+    files["bundle.zip"] = bundle.zipped(files, f"{read.recipe.slug}-{name}")
+    return name, files
+
+
+def _page(read: lesson.Lesson, body: Mapping[str, Any], picture_text: str) -> str:
+    model = read.recipe.model.file
+    texts = {n: d for n, d in read.files.items() if n.endswith(".py")}
+    order = sorted(texts, key=lambda n: (n != model, n == read.recipe.checks, n))
+    sources = {n: texts[n].decode("utf-8", "replace") for n in order}
+    return page.lesson(body, recipe=read.recipe.model_dump(by_alias=True), graph_svg=picture_text, sources=sources)
+
+
+def _listed(read: lesson.Lesson, name: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+    return {path: {"url": f"/models/{read.recipe.slug}/{name}/{path}", "sha256": canon.digest(data), "bytes": len(data)}
+            for path, data in sorted(files.items())}  # fmt: skip
+
+
+def _tools(source: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, bytes]:
+    """run.py, compare.py, verify.py and the worker's code."""
+    folder = page.templates_folder()
+    texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("run.py", "compare.py", "verify.py")}
+    shapes = ", ".join(str(o["shape"]).replace(" ", "") for o in body["provenance"]["outputs"]) or "nothing"
+    texts["run.py"] = bundle.run_script(texts["run.py"], source["plan"], shapes)
+    return {**{name: text.encode() for name, text in texts.items()}, **bundle.worker_files()}
+
+
+def _arrays(captured: Mapping[str, Any], read: lesson.Lesson, body: Mapping[str, Any]) -> dict[str, bytes]:
+    """The recorded arrays that are too large for the manifest, as .npy files."""
+    experiment = read.recipe.experiment
+    if experiment is None:
+        return {}
+    entries = {entry.id: entry for entry in (*experiment.record.matrices, *experiment.record.vectors)}
+    runs, out = recorded.Runs(captured), {}
+    for case in body["experiment"]["cases"]:
+        for entry in (*case["matrices"], *case["vectors"]):
+            if isinstance(entry["values"], dict):
+                cut = entries[entry["id"]]
+                buffer = io.BytesIO()
+                np.save(buffer, recorded.select(runs[case["id"]][cut.tensor], cut.select, cut.reshape))
+                out[entry["values"]["file"]] = buffer.getvalue()
+    return out
+
+
+def _aimed(read: lesson.Lesson, drawn: Mapping[str, Any]) -> None:
+    """Every step and case points at a node of the graph."""
+    known = {layer["id"] for layer in drawn["layers"]}
+    aims: list[tuple[tuple[str | int, ...], str]] = [(("steps", i, "target"), s.target) for i, s in enumerate(read.recipe.steps)]
+    if read.recipe.experiment:
+        aims += [(("experiment", "cases", i, "target"), c.target) for i, c in enumerate(read.recipe.experiment.cases) if c.target]
+        aims += [(("experiment", "target"), read.recipe.experiment.target)] if read.recipe.experiment.target else []
+    for path, target in aims:
+        if recorded.parse(target).base not in known and target not in known:
+            near = graph.nearest(target, known)
+            raise read.error(path, f"no node of the graph is called {target!r}", f"near it: {near}" if near else "")
+
+
+def _own_graphs(captured: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """The graphs of those cases that ran otherwise than the execution did."""
+    out = {}
+    for name, run in captured["runs"].items():
+        if run["kind"] == "case":
+            own = graph.of(captured, name)
+            if graph.structure(own) != graph.structure(drawn):
+                out[name] = own
+    return out
+

@@ -1,0 +1,40 @@
+"""Verb site: the pages around the lessons, made from nothing but what is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lessonpress import canon, history, manifest, page
+from lessonpress.config import Config
+from lessonpress.publish import alone
+
+
+def site(config: Config) -> str:
+    """Write the catalogue, every lesson's history page and the manifest's schema; a file that is right stays as it is.
+
+    Answers what was done, in words.
+    """
+    with alone(config):
+        wanted = pages(Path(config.results))
+        changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+        for path in changed:
+            canon.write(path, wanted[path])
+    canon.write(Path(config.work) / "site.json", canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}))
+    return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
+
+
+def pages(results: Path) -> dict[Path, str]:
+    """The text of every page around the published lessons, by its path."""
+    out: dict[Path, str] = {}
+    current: list[dict[str, Any]] = []
+    for folder in sorted(path.parent for path in (results / "models").glob(f"*/{history.FILE}")):
+        told = history.read(folder, folder.name)
+        manifests = {event["revision"]: canon.read(folder / event["revision"] / "manifest.json")
+                     for event in told["revisions"]}  # fmt: skip
+        newest = manifests[told["current"]]
+        current.append(newest)
+        out[folder / "index.html"] = page.history(folder.name, newest["title"], told, manifests)
+    out[results / "index.html"] = page.catalogue(current)
+    out[results / "schema" / "manifest.schema.json"] = canon.pretty(manifest.schema())
+    return out

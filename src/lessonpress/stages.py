@@ -1,0 +1,97 @@
+"""What Snakemake needs to know at parse time: which code each stage runs, and which receipts still hold.
+
+Standard library only, and fast: this is read on every `snakemake`, also when there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+LESSON = ("canon", "config", "errors", "lesson", "places", "plan", "recipe")
+CONFINED = ("capture", "failures", "supervise")
+# The rooms that each verb runs, directly or not; a test holds this against the imports.
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "hash": (*LESSON, "hashing"),
+    "execute": ("canon", "config", "errors", "places", *CONFINED, "execute", "worker/*"),
+    "record": (*LESSON, *CONFINED, "judging", "record", "worker/*"),
+    "check": (*LESSON, *CONFINED, "judging", "check", "worker/*"),
+    "render": (*LESSON, "bundle", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "prose",
+               "render", "replay", "weights", "worker/*", "templates/*"),
+    "publish": ("canon", "config", "errors", "history", "identity", "places", "publish"),
+    "site": (*LESSON, "history", "identity", "manifest", "page/*", "prose", "publish", "site", "worker/*", "templates/*"),
+}  # fmt: skip
+
+
+def files(stage: str) -> list[Path]:
+    """The files whose content decides what a stage's verb does."""
+    out: list[Path] = []
+    for room in ROOMS[stage]:
+        if room == "templates/*":
+            out += _templates()
+        elif room.endswith("/*"):
+            out += [path for path in (PACKAGE / room[:-2]).rglob("*") if path.suffix in (".py", ".js")]
+        else:
+            out.append(PACKAGE / f"{room}.py")
+    return sorted(out)
+
+
+def _templates() -> list[Path]:
+    folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
+    folder = next((f for f in folders if f.is_dir()), folders[0])
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def digest(stage: str) -> str:
+    """The SHA-256 of a stage's code."""
+    whole = hashlib.sha256()
+    for path in files(stage):
+        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+def note_code(work: Path) -> None:
+    """Keep a stage's digest in `work/code/<stage>.sha256`; a file changes only when the code did.
+
+    As an input of the stage's rule it makes Snakemake run the rule again. (A `params:` entry would do the same, but
+    makes every Snakemake run import pandas.)
+    """
+    (work / "code").mkdir(parents=True, exist_ok=True)
+    for stage in ROOMS:
+        path, text = work / "code" / f"{stage}.sha256", digest(stage) + "\n"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def drop_stale_receipts(work: Path, results: Path) -> None:
+    """A receipt outlives what it stands for when `results/` is deleted or rolled back: remove such receipts."""
+    for receipt in work.glob("*/published.json"):
+        told = json.loads(receipt.read_text(encoding="utf-8"))
+        folder = results / "models" / told["slug"]
+        history = folder / "revisions.json"
+        if not (folder / told["revision"]).is_dir() or told["revision"] not in _text(history):
+            receipt.unlink()
+    pages = work / "site.json"
+    if pages.is_file() and not all((results / name).is_file() for name in json.loads(_text(pages))["pages"]):
+        pages.unlink()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def lessons(folder: Path) -> list[str]:
+    """The slugs of all lessons in a folder."""
+    return sorted(path.parent.name for path in folder.glob("*/lesson.yaml"))
+
+
+def sources(folder: Path) -> list[str]:
+    """A lesson's own files, as Snakemake's inputs; the same ones that `lesson.read` reads."""
+    return sorted(
+        str(path) for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith((".pyc", "~"))
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )  # fmt: skip

@@ -1,0 +1,47 @@
+"""`python -m lessonpress.worker PLAN FOLDER FD`: reads a plan, runs it, answers two lines of JSON on the descriptor.
+
+The first line is written before any lesson code runs: facts about the process that a lesson cannot forge. The second
+is the answer, `{"ok": …}` or `{"error": …}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Run the plan that the command line names."""
+    plan_file, folder, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    with open(plan_file, encoding="utf-8") as file:
+        plan = json.load(file)
+    import torch
+
+    from . import run
+
+    run.settle()
+    _say(descriptor, {
+        "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
+        "initialisation": run.portable.NAME,
+    })  # fmt: skip
+    try:
+        answer: dict[str, Any] = {"ok": run.whole(plan, folder)}
+    except run.Failed as error:
+        answer = {"error": error.told}
+    _say(descriptor, answer)
+
+
+def _say(descriptor: int, value: Any) -> None:
+    line = json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    view = memoryview(line)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+rule check:
+    input:
+        capture=rules.execute.output.capture,
+        code=f"{WORK}/code/check.sha256",
+    output:
+        checks=f"{WORK}/{{slug}}/checks.json",
+    log:
+        f"{WORK}/logs/{{slug}}/check.log",
+    benchmark:
+        f"{WORK}/benchmarks/{{slug}}/check.tsv"
+    conda:
+        "../envs/lessonpress.yaml"
+    message:
+        "checking {wildcards.slug}"
+    shell:
+        "python -m lessonpress check {wildcards.slug:q} 2>&1 | tee {log:q}"
