@@ -33,11 +33,10 @@ const read = (figure, row, column) => {
   const svg = figure.querySelector("svg[data-frame]");
   const value = (data.figures[figure.dataset.figure][row] || [])[column];
   if (value === undefined) return;
-  const names = [line.cells[0].textContent];
-  if (svg) names.push(figure.querySelectorAll("thead th")[column].textContent);
+  const names = [line.cells[0].textContent, figure.querySelectorAll("thead th")[column].textContent];
   figure.querySelector(".readout").textContent = "[" + names.join(", ") + "] = " + value;
   all(".lit", figure).forEach((cell) => cell.classList.remove("lit"));
-  line.cells[svg ? column + 1 : 2].classList.add("lit");
+  line.cells[column + 1].classList.add("lit");
   if (svg) outline(svg, row, column);
 };
 const readVector = (figure, position) => {
@@ -95,7 +94,7 @@ const bringIntoView = (element) => {
   }
 };
 const light = (id) => {
-  all(".listing .lit").forEach((line) => line.classList.remove("lit"));
+  all(".numbered .lit").forEach((line) => line.classList.remove("lit"));
   drawn.forEach((element) => {
     element.classList.toggle("on", element.dataset.id === id);
     if (element.dataset.id === id) bringIntoView(element);

@@ -49,6 +49,7 @@ def _case(name: str, words: list[list[Any]], shares: list[Any]) -> dict[str, Any
                 "rows": {"name": "word", "labels": ["I", "love", "cats"]},
                 "columns": {"name": "feature"},
             },
+            {"id": "scores", "label": "Scores", "values": [[share - 0.375 for share in shares]]},
         ],
         "vectors": [{"id": "shares", "label": "Shares", "values": shares, "axis": {"name": "word"}}],
         "metrics": [{"id": "sum", "label": "Sum of shares", "value": sum(shares)}],

@@ -82,7 +82,8 @@ def bare() -> str:
         (-0.32190792116523237, "-0.3219"), (-0.006486028054295113, "-0.006486"), (0.06695, "0.06695"),
         (0.9999999999999999, "1"), (0.0, "0"), (-0.0, "0"), (3.0, "3"), (12345.0, "12350"), (1000.5, "1001"),
         (-1000.5, "-1001"), (1e-6, "0.000001"), (1.5e-7, "1.5e-7"), (1e21, "1e+21"), (1.2e20, "120000000000000000000"),
-        (12345, "12345"), (True, "true"), ("NaN", "NaN"), ("-Infinity", "-Infinity"),
+        (12345, "12345"), (True, "true"),
+        ((0.5, -2.0), "0.5-2i"), ((1.0, 0.25), "1+0.25i"), ("NaN", "NaN"), ("-Infinity", "-Infinity"),
     ],
 )  # fmt: skip
 def test_numbers_have_four_significant_digits(value: Any, shown: str) -> None:
@@ -159,6 +160,16 @@ def test_further_axes_are_panels() -> None:
     assert [grid.values for grid in grids] == [((1.0, 2.0),), ((3.0, 4.0),), ((5.0, 6.0),)]
 
 
+def test_complex_numbers_are_one_number_each() -> None:
+    """A complex array, recorded as pairs, is a table of complex numbers and has no heatmap."""
+    told = manifest()
+    values = [[[0.5, -2.0], [1.0, 0.0]], [[0.0, 3.0], [0.0, 0.0]]]
+    told["experiment"]["cases"][0]["matrices"] = [{"label": "Z", "dtype": "complex128", "values": values}]
+    text = made(told)
+    assert "<td>0.5-2i</td><td>1+0i</td>" in text
+    assert text.count('class="heatmap"') == 2  # the other case's
+
+
 def test_panels_carry_the_names_of_their_axes() -> None:
     """Where the leading axes have names and labels, a panel is called by them."""
     heads = {"name": "head", "labels": ["left", "right"]}
@@ -203,7 +214,8 @@ def test_bars_share_one_scale() -> None:
     case = told["experiment"]["cases"][0]
     case["vectors"] = [{"id": "a", "label": "A", "values": [1.0]}, {"id": "b", "label": "B", "values": [-2.0, 0.0]}]
     told["experiment"]["cases"] = [case]
-    widths = [float(width) for width in re.findall(r'class="amount" d="M[\d.]+ 2h([\d.]+)', made(told))]
+    bars = re.findall(r'<rect class="(?:above|below|at)" x="[\d.]+%" width="([\d.]+)%"', made(told))
+    widths = [float(width) for width in bars]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.02)
     assert widths[2] == 0
 
@@ -271,6 +283,13 @@ def test_each_case_can_be_chosen_without_a_script() -> None:
     assert [attributes["value"] for attributes in radios] == ["quiet", "loud"]
     assert ["checked" in attributes for attributes in radios] == [True, False]
     assert text.count(":not(:checked)) .case:nth-child(") == 2
+
+
+def test_what_no_case_changes_is_shown_once() -> None:
+    """A matrix with equal values in every case stands above the cases, the others stand in each."""
+    outline = Outline(made())
+    assert outline.values("data-matrix") == ["words", "scores", "scores"]
+    assert outline.words().count("The same in every case.") == 1
 
 
 def test_a_bare_lesson_has_no_empty_part() -> None:

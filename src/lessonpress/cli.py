@@ -97,7 +97,9 @@ def site(config: ConfigFile = CONFIG) -> None:
 
 
 @app.command()
-def lint(slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG) -> None:
+def lint(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
+) -> None:
     """Read and validate lessons (all of them without a name); nothing is run."""
     settings = _config(config)
     found = slugs or sorted(path.parent.name for path in Path(settings.lessons).glob("*/lesson.yaml"))

@@ -24,7 +24,7 @@ class Site(_Settings):
 
     title: str = Field("Lessons", description="The catalogue's title.")
     base_url: str = Field("", pattern=r"^(https?://.*[^/])?$",
-                          description="Where the site is served, for what must be absolute; no slash at the end.")  # fmt: skip
+                          description="Where the site is served, for absolute links; no slash at the end.")  # fmt: skip
 
 
 class Limits(_Settings):

@@ -53,8 +53,8 @@ class _Graph:
         return {
             "layers": [*inputs, *self._layers(), self._output()],
             "connections": [{"id": f"edge-{n}", **connection} for n, connection in enumerate(connections, 1)],
-            "idle": [path for path, module in self.modules.items()
-                     if path and path not in ran and not self._has_running(path) and not _inside_leaf(path, self.modules)],
+            "idle": [path for path in self.modules
+                     if path and path not in ran and not self._has_running(path) and not self._in_leaf(path)],
             "unusedInputs": [layer["id"] for layer in inputs if layer["id"] not in used],
         }  # fmt: skip
 
@@ -99,8 +99,8 @@ class _Graph:
     def _module(self, path: str) -> dict[str, Any]:
         module, calls = self.modules[path], self.of_layer.get(path, [])
         leaf = bool(module["leaf"])
-        layer = _layer(path, module["class"] if leaf else "Module", "layer" if leaf else "module", module["parent"] or None,
-                       module["params"])  # fmt: skip
+        op, kind = (module["class"], "layer") if leaf else ("Module", "module")
+        layer = _layer(path, op, kind, module["parent"] or None, module["params"])
         layer.update(self._places(calls, module["source"]))
         layer.update({"calls": len(calls), "outputs": self._outputs(calls)})
         if not leaf:
@@ -125,7 +125,9 @@ class _Graph:
         layer.update({"calls": len(calls), "outputs": self._outputs(calls)})
         if call["kind"] in ("layer", "module"):
             layer["registered"] = False
-        uses = sorted({f"{s[0]}:{s[1]}" for _, tensor in _tensors(call) for s in tensor["from"] if s[0] in ("param", "buffer")})
+        uses = sorted(
+            {f"{s[0]}:{s[1]}" for _, tensor in _tensors(call) for s in tensor["from"] if s[0] in ("param", "buffer")}
+        )
         return {**layer, "uses": uses} if uses else layer
 
     def _places(self, calls: Sequence[Call], declared: Any) -> dict[str, Any]:
@@ -151,6 +153,9 @@ class _Graph:
 
     def _has_running(self, path: str) -> bool:
         return any(other.startswith(path + ".") for other in self.of_layer)
+
+    def _in_leaf(self, path: str) -> bool:
+        return any(self.modules[parent]["leaf"] for parent in self._above(path))
 
     # -- connections ---------------------------------------------------------------------------------------------
 
@@ -184,15 +189,6 @@ def _layer(id_: str, op: str, kind: str, parent: str | None, params: Mapping[str
     return {"id": id_, "label": id_, "op": op, "kind": kind, "parent": parent, "params": dict(params)}
 
 
-def _inside_leaf(path: str, modules: Mapping[str, Any]) -> bool:
-    parent = modules[path]["parent"]
-    while parent:
-        if modules[parent]["leaf"]:
-            return True
-        parent = modules[parent]["parent"]
-    return False
-
-
 def named(call: Call) -> list[tuple[str, Any]]:
     """A call's arguments with their names: torch's where the operation table knows them, else positions."""
     names, rest = _names(call["op"].removeprefix("torch."), call["kind"] == "layer")
@@ -224,12 +220,12 @@ def _params(call: Call) -> dict[str, Any]:
     """An operation's arguments that are no tensors, as a reader sees them."""
     return {
         name: _shown(struct) for name, struct in named(call)
-        if not name.startswith("_") and struct is not None and not any(_is_tensor(leaf) for _, leaf in recorded.leaves(struct))
+        if not name.startswith("_") and struct is not None and not _holds_tensor(struct)
     }  # fmt: skip
 
 
-def _is_tensor(leaf: Any) -> bool:
-    return isinstance(leaf, dict) and "tensor" in leaf
+def _holds_tensor(struct: Any) -> bool:
+    return any(isinstance(leaf, dict) and "tensor" in leaf for _, leaf in recorded.leaves(struct))
 
 
 def _shown(struct: Any) -> Any:
@@ -247,5 +243,3 @@ def _shown(struct: Any) -> Any:
     if "dict" in struct:
         return {str(key): _shown(value) for key, value in struct["dict"]}
     return next((struct[key] for key in ("float", "dtype", "complex", "opaque") if key in struct), None)
-
-

@@ -25,7 +25,9 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
     The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
     recorded, `prose` the words, `checks` the checks' file.
     """
-    files = [{"path": name, "sha256": canon.digest(data), "bytes": len(data)} for name, data in read.files.items()]
+    files: list[dict[str, Any]] = [
+        {"path": name, "sha256": canon.digest(data), "bytes": len(data)} for name, data in read.files.items()
+    ]
     checks = read.recipe.checks
     code = [(f["path"], f["sha256"]) for f in files if f["path"] not in (checks, lesson.RECIPE)]
     document = read.places.value
@@ -62,5 +64,3 @@ def _texts(value: Any) -> Any:
         items = [_texts(item) for item in value]
         return items if any(item is not None for item in items) else None
     return None
-
-

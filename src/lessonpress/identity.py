@@ -20,8 +20,10 @@ def of(
     told = captured["provenance"]
     visible = {name: canon.digest(data) for name, data in files.items() if name not in DERIVED}
     recorded = {
-        name: {**{key: array["values"] for key, array in case["arrays"].items() if f"values/{name}-{key}.npy" not in files},
-               **case["metrics"]}
+        name: {
+            **{k: a["values"] for k, a in case["arrays"].items() if f"values/{name}-{k}.npy" not in files},
+            **case["metrics"],
+        }
         for name, case in cases["cases"].items()
     }  # fmt: skip
     return canon.dumps({
@@ -38,7 +40,7 @@ def revision(identity: str) -> str:
 
 
 def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
-    """Why a new identity is not the old one, in words: source, recipe, prose, checks, numbers, environment, templates."""
+    """Why a new identity is not the old one: source, recipe, prose, checks, numbers, environment, templates."""
     if old is None:
         return ["first publication"]
     found = [word for key, word in REASONS.items() if old["digests"].get(key) != new["digests"].get(key)]

@@ -19,7 +19,8 @@ CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 
 def checks(config: Config, read: Lesson, captured: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What every `check_…` of the lesson measured: `[{id, sentence, measured, bound, sense, line}]`, in file order."""
-    return _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []})["checks"]
+    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []})
+    return list(found["checks"])
 
 
 def metrics(

@@ -14,6 +14,8 @@ from pydantic import ValidationError
 
 from lessonpress import places
 from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.places import Path as Where
+from lessonpress.places import Placed
 from lessonpress.recipe import Experiment, Recipe, Spec
 
 RECIPE = "lesson.yaml"
@@ -34,9 +36,9 @@ class Lesson:
     name: str  # how errors call the recipe file
     recipe: Recipe
     files: Mapping[str, bytes]
-    places: places.Placed
+    places: Placed
 
-    def error(self, path: places.Path, seen: str, expected: str = "", fix: str = "") -> LessonError:
+    def error(self, path: Where, seen: str, expected: str = "", fix: str = "") -> LessonError:
         """An error at a place of the recipe."""
         where = f"{self.name}:{self.places.line(path)}" + (f": {places.spelled(path)}" if path else "")
         return LessonError(where, seen, expected, fix)
@@ -57,7 +59,9 @@ def read(folder: Path) -> Lesson:
         raise LessonError(name, f"byte {error.start} is no UTF-8") from None
     placed = places.read(text, name)
     if not isinstance(placed.value, dict):
-        raise LessonError(f"{name}:1", "the file holds no mapping", "keys such as schema, slug, title, model, execution")
+        raise LessonError(
+            f"{name}:1", "the file holds no mapping", "keys such as schema, slug, title, model, execution"
+        )
     lesson = Lesson(folder, name, _recipe(placed, name), files, placed)
     mistakes = list(_mistakes(lesson))
     if mistakes:
@@ -89,16 +93,16 @@ def _files(folder: Path) -> dict[str, bytes]:
     return out
 
 
-def _recipe(placed: places.Placed, name: str) -> Recipe:
+def _recipe(placed: Placed, name: str) -> Recipe:
     try:
         return Recipe.model_validate(placed.value)
     except ValidationError as error:
         raise LessonErrors(_told(error, placed, name)) from None
 
 
-def _told(error: ValidationError, placed: places.Placed, name: str) -> list[LessonError]:
+def _told(error: ValidationError, placed: Placed, name: str) -> list[LessonError]:
     """Pydantic's findings in our words, one for each place, in the file's order."""
-    found: dict[places.Path, LessonError] = {}
+    found: dict[Where, LessonError] = {}
     for detail in error.errors(include_url=False):
         path = _real(detail["loc"], placed.value)
         kind, value = detail["type"], detail.get("input")
@@ -115,13 +119,12 @@ def _told(error: ValidationError, placed: places.Placed, name: str) -> list[Less
     return sorted(found.values(), key=lambda e: int(e.where.removeprefix(f"{name}:").split(":")[0]))
 
 
-def _real(loc: Sequence[str | int], value: Any) -> places.Path:
+def _real(loc: Sequence[Any], value: Any) -> Where:
     """The part of pydantic's location that is a place of the document (union branches are none)."""
     path: list[str | int] = []
     for part in loc:
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+        keyed = isinstance(value, dict) and part in value
+        if keyed or (isinstance(value, list) and isinstance(part, int) and part < len(value)):
             value = value[part]
         else:
             continue
@@ -133,12 +136,13 @@ def _expected(detail: Mapping[str, Any]) -> str:
     context = detail.get("ctx", {})
     if detail["type"] == "string_pattern_mismatch":
         return f"text that matches {context['pattern']}"
-    return {
+    told: dict[str, str] = {
         "int_type": "expected a whole number", "float_type": "expected a number", "string_type": "expected text",
         "bool_type": "expected true or false", "list_type": "expected a list", "dict_type": "expected a mapping",
         "model_type": "expected a mapping", "model_attributes_type": "expected a mapping",
         "literal_error": f"expected {context.get('expected')}",
-    }.get(detail["type"], "expected: " + detail["msg"][:1].lower() + detail["msg"][1:])  # fmt: skip
+    }  # fmt: skip
+    return told.get(detail["type"], "expected: " + str(detail["msg"])[:1].lower() + str(detail["msg"])[1:])
 
 
 def _shown(value: Any) -> str:
@@ -146,7 +150,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _known(path: places.Path) -> list[str]:
+def _known(path: Where) -> list[str]:
     """The keys that may stand where an unknown one was found."""
     hint: Any = Recipe
     for part in path[:-1]:
@@ -179,7 +183,9 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
     """What the types cannot say: names that must match, files that must exist, ids that must be unique."""
     recipe = lesson.recipe
     if recipe.slug != lesson.folder.resolve().name:
-        yield lesson.error(("slug",), f"{recipe.slug!r} given", f"the folder is called {lesson.folder.resolve().name!r}")
+        yield lesson.error(
+            ("slug",), f"{recipe.slug!r} given", f"the folder is called {lesson.folder.resolve().name!r}"
+        )
     if recipe.model.file not in lesson.files:
         yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
     if recipe.checks and recipe.checks not in lesson.files:
@@ -195,7 +201,7 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
 
 def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[LessonError]:
     known = set(lesson.recipe.execution.inputs) | set(experiment.inputs)
-    at: places.Path = ("experiment",)
+    at: Where = ("experiment",)
     record = experiment.record
     yield from _doubles(lesson, (*at, "cases"), [run.id for run in (*experiment.cases, *experiment.probes)])
     for i, run in enumerate((*experiment.cases, *experiment.probes)):
@@ -216,24 +222,30 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     for i, metric in enumerate(record.metrics):
         if metric.of not in arrays:
             expected = f"recorded: {', '.join(arrays)}"
-            yield lesson.error((*at, "record", "metrics", i, "of"), f"nothing recorded is called {metric.of!r}", expected)
+            yield lesson.error(
+                (*at, "record", "metrics", i, "of"), f"nothing recorded is called {metric.of!r}", expected
+            )
         if metric.value.startswith("metric_") and not lesson.recipe.checks:
             yield lesson.error((*at, "record", "metrics", i, "value"), "a function needs `checks:` to name its file")
 
 
-def _doubles(lesson: Lesson, path: places.Path, ids: Sequence[str]) -> Iterator[LessonError]:
+def _doubles(lesson: Lesson, path: Where, ids: Sequence[str]) -> Iterator[LessonError]:
     for double in sorted({name for name in ids if ids.count(name) > 1}):
         yield lesson.error(path, f"the id {double!r} stands here twice", "each id once")
 
 
-def _spec_mistakes(lesson: Lesson, path: places.Path, spec: Spec, *, partial: bool = False) -> Iterator[LessonError]:
+def _spec_mistakes(lesson: Lesson, path: Where, spec: Spec, *, partial: bool = False) -> Iterator[LessonError]:
     """An input says what it is in exactly one way."""
     given = spec.model_fields_set
     ways = {name.rstrip("_") for name in given} & {"fill", "values", "literal", "list", "tuple", "dict"}
     if len(ways) > 1:
-        yield lesson.error(path, f"{' and '.join(sorted(ways))} stand side by side", "one way of saying what the input is")
+        yield lesson.error(
+            path, f"{' and '.join(sorted(ways))} stand side by side", "one way of saying what the input is"
+        )
     elif not ways and not partial:
-        yield lesson.error(path, "nothing says what this input holds", "one of fill, values, literal, list, tuple, dict")
+        yield lesson.error(
+            path, "nothing says what this input holds", "one of fill, values, literal, list, tuple, dict"
+        )
     if "fill" in given and "shape" not in given and not partial:
         yield lesson.error(path, "a fill without a shape", "shape, dtype and fill")
     for way in ("list", "tuple", "dict"):

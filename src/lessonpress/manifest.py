@@ -15,6 +15,7 @@ from lessonpress.worker import recorded
 
 INLINE = 10_000  # numbers of one array that stand in the manifest; larger ones lie in a file beside it
 SAMPLE = 64
+MATRIX_AXES = ("rows", "columns", "panels")
 
 Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Real = float | int | Literal["NaN", "Infinity", "-Infinity"]
@@ -270,7 +271,11 @@ def tolerance(recipe: Recipe) -> dict[str, float]:
 
 
 def provenance(
-    recipe: Recipe, source: Mapping[str, Any], captured: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], weights: str
+    recipe: Recipe,
+    source: Mapping[str, Any],
+    captured: Mapping[str, Any],
+    checks: Sequence[Mapping[str, Any]],
+    weights: str,
 ) -> dict[str, Any]:
     """Where the numbers come from: the seed's keys first, then settings, isolation, processor and weights."""
     told = captured["provenance"]
@@ -296,8 +301,9 @@ def provenance(
 def graph_outputs(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tensors that the execution returned: `[{path, shape, dtype}]`, `""` for a bare one."""
     values = run["values"]
-    return [{"path": path, "shape": values[leaf["tensor"]]["shape"], "dtype": values[leaf["tensor"]]["dtype"]}
-            for path, leaf in recorded.leaves(run["output"]) if isinstance(leaf, dict) and "tensor" in leaf]  # fmt: skip
+    leaves = recorded.leaves(run["output"])
+    found = [(path, leaf["tensor"]) for path, leaf in leaves if isinstance(leaf, dict) and "tensor" in leaf]
+    return [{"path": path, "shape": values[n]["shape"], "dtype": values[n]["dtype"]} for path, n in found]
 
 
 def experiment(recipe: Recipe, cases: Mapping[str, Any], graphs: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -320,7 +326,7 @@ def _case(shared: recipes.Experiment, case: recipes.Case, found: Mapping[str, An
     out = {
         "id": case.id, "label": case.label or case.id, "target": case.target or shared.target,
         "note": case.note or "",
-        "matrices": [_array(case.id, entry, arrays[entry.id], ("rows", "columns", "panels")) for entry in record.matrices],
+        "matrices": [_array(case.id, entry, arrays[entry.id], MATRIX_AXES) for entry in record.matrices],
         "vectors": [_array(case.id, entry, arrays[entry.id], ("axis",)) for entry in record.vectors],
         "metrics": [{"id": m.id, "label": m.label or m.id, "value": found["metrics"][m.id]} for m in record.metrics],
     }  # fmt: skip

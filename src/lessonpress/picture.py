@@ -135,8 +135,10 @@ def _text(value: str) -> str:
 
 def _attribute(value: str) -> str:
     """An attribute's value as it is, white space as references; what XML cannot hold becomes a visible stand-in."""
-    held = "".join(c if c in "\t\n\r" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" or c > "\uffff" else text.visible(c)
-                   for c in value)
+    held = "".join(
+        c if c in "\t\n\r" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" or c > "\uffff" else text.visible(c)
+        for c in value
+    )
     return escape(held).replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;")
 
 
@@ -205,7 +207,11 @@ def _route(route: Route, name: str, wires: Mapping[str, Layer]) -> str:
     back = y - 7 if down else y + 7
     head = f"M{_number(x - 3.8)} {_number(back)}L{_number(x)} {_number(y)}L{_number(x + 3.8)} {_number(back)}Z"
     many = len(route.connections)
-    note = f'<text class="many" x="{_number(x + 6)}" y="{_number(y - 5 if down else y + 12)}">×{many}</text>' if many > 1 else ""
+    note = (
+        f'<text class="many" x="{_number(x + 6)}" y="{_number(y - 5 if down else y + 12)}">×{many}</text>'
+        if many > 1
+        else ""
+    )
     return (
         f'<g class="edge{"" if not route.upward else " up"}" id="{name}" data-id="{_ids(route.connections)}" '
         f'data-source="{_attribute(route.source)}" data-target="{_attribute(route.target)}">'

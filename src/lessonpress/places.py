@@ -67,7 +67,9 @@ class _Walk:
         self.lines[path] = line
         self.count += 1
         if self.count > MAX_NODES or len(path) > MAX_DEPTH:
-            raise self.error(line, path, "too many or too deeply nested values", f"at most {MAX_NODES}, {MAX_DEPTH} deep")
+            raise self.error(
+                line, path, "too many or too deeply nested values", f"at most {MAX_NODES}, {MAX_DEPTH} deep"
+            )
         if isinstance(node, MappingNode):
             return self.mapping(node, path)
         if isinstance(node, SequenceNode):
@@ -87,7 +89,7 @@ class _Walk:
         return out
 
     def scalar(self, node: Node, path: Path, line: int) -> Any:
-        kind = node.tag.rpartition(":")[2]
+        kind = str(node.tag).rpartition(":")[2]
         if kind == "str":
             return node.value
         if kind not in {"int", "float", "bool", "null"}:

@@ -1,9 +1,9 @@
-"""Verb record: cut the recorded cases out of the capture (cases.json) and lay them out as one tidy table (cases.csv)."""
+"""Verb record: cut the recorded cases out of the capture (cases.json), and lay them out as a tidy table (cases.csv)."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from lessonpress.config import Config
 from lessonpress.recipe import Case, Metric, Recipe, Recorded
 from lessonpress.worker import recorded
 
-STATISTICS = {
+STATISTICS: dict[str, Callable[[Any], Any]] = {
     "sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
     "norm": np.linalg.norm,
 }  # fmt: skip
@@ -96,7 +96,7 @@ def statistic(metric: Metric, array: recorded.Array) -> Any:
     if not array.size:
         return "NaN"
     result = STATISTICS[metric.value](array.astype(np.float64) if array.dtype == np.float16 else array)
-    return number(result.item())
+    return number(np.asarray(result).item())
 
 
 def told(array: recorded.Array) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import bundle, canon, graph, identity, lesson, manifest, page, picture, replay, weights
+from lessonpress import bundle, canon, graph, identity, layout, lesson, manifest, page, picture, replay, weights
 from lessonpress.config import Config
 from lessonpress.worker import recorded
 
@@ -23,7 +23,9 @@ def render(config: Config, slug: str) -> None:
     read = lesson.read(config.lesson(slug))
     captured, cases = canon.read(room / "capture.json"), canon.read(room / "cases.json")
     table = (room / "cases.csv").read_bytes()
-    name, files = revision(read, canon.read(room / "source.json"), captured, cases, canon.read(room / "checks.json"), table)
+    name, files = revision(
+        read, canon.read(room / "source.json"), captured, cases, canon.read(room / "checks.json"), table
+    )
     folder = room / "revision"
     shutil.rmtree(folder, ignore_errors=True)
     for path, data in files.items():
@@ -44,7 +46,7 @@ def revision(
     stored = weights.file(captured)
     certificate = replay.of_capture(captured)
     body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs)
-    picture_text = picture.of(drawn, title=read.recipe.title)
+    picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),
         "graph.tensorviz.json": canon.pretty({**drawn, "program": replay.program(captured)}).encode(),
@@ -64,6 +66,13 @@ def revision(
     return name, files
 
 
+def drawn_picture(drawn: Mapping[str, Any], title: str) -> str:
+    """The graph's picture as SVG; large graphs are folded by module until a person can read them."""
+    layers, connections = drawn["layers"], drawn["connections"]
+    placement = layout.place(layers, connections, collapsed=layout.fold(layers, connections))
+    return picture.svg(layers, connections, placement, title=title)
+
+
 def _page(read: lesson.Lesson, body: Mapping[str, Any], picture_text: str) -> str:
     model = read.recipe.model.file
     texts = {n: d for n, d in read.files.items() if n.endswith(".py")}
@@ -80,7 +89,9 @@ def _listed(read: lesson.Lesson, name: str, files: Mapping[str, bytes]) -> dict[
 def _tools(source: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, bytes]:
     """run.py, compare.py, verify.py and the worker's code."""
     folder = page.templates_folder()
-    texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("run.py", "compare.py", "verify.py")}
+    texts = {
+        name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("run.py", "compare.py", "verify.py")
+    }
     shapes = ", ".join(str(o["shape"]).replace(" ", "") for o in body["provenance"]["outputs"]) or "nothing"
     texts["run.py"] = bundle.run_script(texts["run.py"], source["plan"], shapes)
     return {**{name: text.encode() for name, text in texts.items()}, **bundle.worker_files()}
@@ -106,9 +117,15 @@ def _arrays(captured: Mapping[str, Any], read: lesson.Lesson, body: Mapping[str,
 def _aimed(read: lesson.Lesson, drawn: Mapping[str, Any]) -> None:
     """Every step and case points at a node of the graph."""
     known = {layer["id"] for layer in drawn["layers"]}
-    aims: list[tuple[tuple[str | int, ...], str]] = [(("steps", i, "target"), s.target) for i, s in enumerate(read.recipe.steps)]
+    aims: list[tuple[tuple[str | int, ...], str]] = [
+        (("steps", i, "target"), s.target) for i, s in enumerate(read.recipe.steps)
+    ]
     if read.recipe.experiment:
-        aims += [(("experiment", "cases", i, "target"), c.target) for i, c in enumerate(read.recipe.experiment.cases) if c.target]
+        aims += [
+            (("experiment", "cases", i, "target"), c.target)
+            for i, c in enumerate(read.recipe.experiment.cases)
+            if c.target
+        ]
         aims += [(("experiment", "target"), read.recipe.experiment.target)] if read.recipe.experiment.target else []
     for path, target in aims:
         if recorded.parse(target).base not in known and target not in known:
@@ -125,4 +142,3 @@ def _own_graphs(captured: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[s
             if graph.structure(own) != graph.structure(drawn):
                 out[name] = own
     return out
-

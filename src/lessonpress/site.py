@@ -17,10 +17,15 @@ def site(config: Config) -> str:
     """
     with alone(config):
         wanted = pages(Path(config.results))
-        changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+        changed = [
+            path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
+        ]
         for path in changed:
             canon.write(path, wanted[path])
-    canon.write(Path(config.work) / "site.json", canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}))
+    canon.write(
+        Path(config.work) / "site.json",
+        canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}),
+    )
     return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
 
 

@@ -19,10 +19,11 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "execute": ("canon", "config", "errors", "places", *CONFINED, "execute", "worker/*"),
     "record": (*LESSON, *CONFINED, "judging", "record", "worker/*"),
     "check": (*LESSON, *CONFINED, "judging", "check", "worker/*"),
-    "render": (*LESSON, "bundle", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "prose",
-               "render", "replay", "weights", "worker/*", "templates/*"),
+    "render": (*LESSON, "bundle", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
+               "prose", "render", "replay", "weights", "worker/*", "templates/*"),
     "publish": ("canon", "config", "errors", "history", "identity", "places", "publish"),
-    "site": (*LESSON, "history", "identity", "manifest", "page/*", "prose", "publish", "site", "worker/*", "templates/*"),
+    "site": (*LESSON, "history", "identity", "manifest", "page/*", "prose", "publish", "site", "worker/*",
+             "templates/*"),
 }  # fmt: skip
 
 

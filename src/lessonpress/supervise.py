@@ -5,6 +5,7 @@ The seam for stronger isolation: `confine` decides how the child is started, `Co
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import selectors
@@ -140,12 +141,8 @@ def _read(
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Kill whatever is left of the child's process group, and wait for the child."""
     if child.poll() is None:
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(0.05)
-        except subprocess.TimeoutExpired:
-            pass
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()

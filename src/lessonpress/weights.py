@@ -6,14 +6,25 @@ import base64
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import safetensors
+from numpy.typing import NDArray
 
 
 def file(captured: Mapping[str, Any]) -> bytes:
     """The bytes of weights.safetensors: `execution/<name>`, `experiment/<name>`, and `case:<id>/<name>` where a case
     or probe holds other numbers than the first case."""
-    tensors = {key: _entry(value, captured["blobs"]) for key, value in _named(captured)}
-    return bytes(safetensors.serialize(tensors, None))
+    found = list(_named(captured))
+    raw = [np.frombuffer(base64.b64decode(captured["blobs"][value["blob"]]), np.uint8) for _, value in found]
+    specs = {key: _spec(value, data) for (key, value), data in zip(found, raw, strict=True)}
+    return bytes(safetensors.serialize(specs, None))
+
+
+def _spec(value: Mapping[str, Any], data: NDArray[np.uint8]) -> safetensors.TensorSpec:
+    """A tensor for the serializer, which reads it by address: `data` must outlive the call."""
+    return safetensors.TensorSpec(
+        dtype=value["dtype"], shape=value["shape"], data_ptr=data.ctypes.data, data_len=data.nbytes
+    )
 
 
 def _named(captured: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -36,6 +47,3 @@ def _held(run: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for name, number in run[kind].items():
             yield name, run["values"][number]
 
-
-def _entry(value: Mapping[str, Any], blobs: Mapping[str, str]) -> dict[str, Any]:
-    return {"dtype": value["dtype"], "shape": value["shape"], "data": base64.b64decode(blobs[value["blob"]])}

@@ -120,14 +120,14 @@ def test_a_cell_tells_every_digit(browser: Browser, address: str) -> None:
     assert (place, float(told)) == ("[0]", 0.12345678901234567)
     shown.keyboard.press("ArrowDown")
     assert vector.locator(".readout").inner_text() == "[1] = 0.75"
-    cells = case.locator(".matrix tbody td")
-    cells.nth(0).focus()
+    matrix = shown.locator('[data-matrix="words"]')
+    matrix.locator("tbody td").nth(0).focus()
     shown.keyboard.press("ArrowRight")
-    assert case.locator(".matrix .readout").inner_text() == "[I, 1] = -0.5"
-    drawn = case.locator(".heatmap")
+    assert matrix.locator(".readout").inner_text() == "[I, 1] = -0.5"
+    drawn = matrix.locator(".heatmap")
     left, top, side = map(float, (drawn.get_attribute("data-frame") or "").split())
     drawn.hover(position={"x": left + 0.5 * side, "y": top + 2.5 * side})
-    assert case.locator(".matrix .readout").inner_text() == "[cats, 0] = 1"
+    assert matrix.locator(".readout").inner_text() == "[cats, 0] = 1"
 
 
 def test_numbers_are_written_as_javascript_writes_them(browser: Browser, address: str) -> None:
@@ -164,7 +164,7 @@ CONTRAST = """(selector) => {
 def test_text_has_contrast(browser: Browser, address: str, scheme: Any) -> None:
     """In light and in dark every kind of text reaches WCAG's ratio of 4.5 against what is behind it."""
     shown = opened(browser, address, color_scheme=scheme, reduced_motion="reduce")
-    kinds = "p, a, h1, h2, h3, h4, li, dt, dd, th, td, label, legend, code, figcaption, summary, button, .line, .line *"
+    kinds = "p, a, h1, h2, h3, h4, li, dt, dd, th, td, label, legend, code, figcaption, summary, button, .code span"
     ratios = shown.evaluate(CONTRAST, kinds)
     assert len(ratios) > 100
     assert not [(kind, round(ratio, 2)) for kind, ratio in ratios if ratio < 4.5]

@@ -70,14 +70,14 @@ def arrange(rows: Sequence[Sequence[int]], spans: Sequence[Span], segments: Sequ
 
 
 def _pulls(links: Sequence[Sequence[Link]], spans: Sequence[Span]) -> list[list[Link]]:
-    """The links that say where a vertex goes: a box next to another box takes no notice of passing lines.
+    """The links that say where a vertex goes: box follows box and line follows line wherever there is one to follow.
 
     Otherwise a chain of boxes that all read one long line would drift towards it, and push it away, row by row.
     """
     found = []
     for vertex, near in enumerate(links):
-        boxes = [] if spans[vertex].line else [link for link in near if not spans[link[0]].line]
-        found.append(boxes or list(near))
+        alike = [link for link in near if spans[link[0]].line == spans[vertex].line]
+        found.append(alike or list(near))
     return found
 
 
@@ -90,8 +90,11 @@ def _offsets(row: Sequence[int], spans: Sequence[Span]) -> list[float]:
 
 
 def _settle(
-    rows: Sequence[Sequence[int]], offsets: Sequence[Sequence[float]], spans: Sequence[Span],
-    beside: Sequence[Sequence[Link]], x: list[float],
+    rows: Sequence[Sequence[int]],
+    offsets: Sequence[Sequence[float]],
+    spans: Sequence[Span],
+    beside: Sequence[Sequence[Link]],
+    x: list[float],
 ) -> None:
     """Move every row to where its neighbours on one side want it."""
     for row, offset in zip(rows, offsets, strict=True):
@@ -108,7 +111,10 @@ def _settle(
 
 
 def _straighten(
-    rows: Sequence[Sequence[int]], spans: Sequence[Span], up: Sequence[Sequence[Link]], down: Sequence[Sequence[Link]],
+    rows: Sequence[Sequence[int]],
+    spans: Sequence[Span],
+    up: Sequence[Sequence[Link]],
+    down: Sequence[Sequence[Link]],
     x: list[float],
 ) -> None:
     """Make every thread upright over as many rows as its neighbours allow, the longest threads first."""
@@ -153,7 +159,10 @@ def _thread(head: int, follow: Mapping[int, Link]) -> list[tuple[int, float]]:
 
 
 def _wish(
-    run: Sequence[tuple[int, float]], spans: Sequence[Span], up: Sequence[Sequence[Link]], down: Sequence[Sequence[Link]],
+    run: Sequence[tuple[int, float]],
+    spans: Sequence[Span],
+    up: Sequence[Sequence[Link]],
+    down: Sequence[Sequence[Link]],
     x: Sequence[float],
 ) -> float:
     """Where an upright run would best stand: a bare line below its start or above its end, boxes where they are."""
@@ -161,12 +170,16 @@ def _wish(
     here = sum(x[vertex] - shift for vertex, shift in run) / len(run)
     if not all(spans[vertex].line for vertex in inside):
         return here
-    ends = [x[other] + shift for links in (up[run[0][0]], down[run[-1][0]]) for other, shift in links if other not in inside]
+    ends = [
+        x[other] + shift for links in (up[run[0][0]], down[run[-1][0]]) for other, shift in links if other not in inside
+    ]
     return min(ends, key=lambda end: abs(end - here), default=here)
 
 
 def _run(
-    thread: Iterable[tuple[int, float]], rims: Mapping[int, tuple[int | None, int | None]], spans: Sequence[Span],
+    thread: Iterable[tuple[int, float]],
+    rims: Mapping[int, tuple[int | None, int | None]],
+    spans: Sequence[Span],
     x: Sequence[float],
 ) -> tuple[list[tuple[int, float]], float, float]:
     """The longest beginning of a thread that can stand upright, and the range that its head can move in."""

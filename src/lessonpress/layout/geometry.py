@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import text
-from .columns import Segment, Span, arrange
+from .columns import GAP, Segment, Span, arrange
 from .level import BOTTOM, TOP, Level, Step, Wire
 from .records import Point
 from .view import DETAIL_SIZE, LABEL_SIZE, Item, View
@@ -18,6 +18,7 @@ LABEL_H, PLAIN_H, ARRIVAL_H = 19.0, 7.0, 10.0  # straight parts of a line: below
 CHANNEL_MIN, CHANNEL_MAX, SLOPE = 10.0, 96.0, 0.12  # the part where lines change column
 PORT_GAP, PORTS_W = 14.0, 340.0  # lines along a side; the widest that a box becomes for them
 SHAPE_SIZE = 10.5  # font size of the shapes on edges
+DRIFT = 1.5  # a level this much wider than its widest row leans
 BOLD = 1.1  # how much wider a frame's title is than the same words in regular weight
 CARDS = 6.0  # how far the cards behind a collapsed module's box reach up and to the right, inside its bounds
 
@@ -40,6 +41,7 @@ class Room:
     height: float = 0.0
     title: str = ""
     title_x: float = 0.0
+    _paths: dict[tuple[int, int, int], tuple[Point, ...]] = field(default_factory=dict)
 
     def child_top(self, child: int) -> float:
         """The y of a child's upper edge: children stand in the middle of their row."""
@@ -48,27 +50,38 @@ class Room:
 
     def points(self, wire: Wire) -> list[Point]:
         """The corners of one wire, from high to low."""
-        trunk, high, low = wire
-        chain, size = self.level.wires[wire], len(self.sides)
-        found = []
-        if chain[0] < size:
-            child = chain[0]
-            found.append((self._at(child, BOTTOM, trunk), self.child_top(child) + self.sides[child][2]))
-        else:
-            found.append((self.x[chain[0]], 0.0))
-        for upper, lower in zip(chain, chain[1:], strict=False):
-            found.append((self._at(upper, BOTTOM, trunk), self.starts[self.level.row_of[upper]]))
-            found.append((self._at(lower, TOP, trunk), self.ends[self.level.row_of[lower]]))
-        last = chain[-1]
-        found.append((self._at(last, TOP, trunk), self.child_top(last) if last < size else self.height))
+        trunk, finish, last = wire[0], self.level.wires[wire][1], self.level.last(wire)
+        size = len(self.sides)
+        found = [*self._path(trunk, self.level.wires[wire][0], last)]
+        found.append((self._at(last, BOTTOM, trunk), self.starts[self.level.row_of[last]]))
+        found.append((self._at(finish, TOP, trunk), self.ends[self.level.row_of[finish]]))
+        found.append((self._at(finish, TOP, trunk), self.child_top(finish) if finish < size else self.height))
         return found
+
+    def _path(self, trunk: int, begin: int, last: int) -> tuple[Point, ...]:
+        """The corners of a trunk from its begin down to one of its bends, worked out once for all who share it."""
+        if (trunk, begin, begin) not in self._paths:
+            inside = begin < len(self.sides)
+            y = self.child_top(begin) + self.sides[begin][2] if inside else 0.0
+            path: tuple[Point, ...] = ((self._at(begin, BOTTOM, trunk), y),)
+            self._paths[trunk, begin, begin] = path
+            before = begin
+            for bend in self.level.bends[trunk, begin]:
+                x, y = self._at(before, BOTTOM, trunk), self.starts[self.level.row_of[before]]
+                if self.x[bend] != x:
+                    path = (*path, (x, y), (self.x[bend], self.ends[self.level.row_of[bend]]))
+                self._paths[trunk, begin, bend] = path
+                before = bend
+        return self._paths[trunk, begin, last]
 
     def _at(self, vertex: int, side: int, trunk: int) -> float:
         """The x where a line of a trunk touches a vertex."""
         return self.x[vertex] + self.offsets.get((vertex, side, trunk), 0.0)
 
 
-def measure(view: View, levels: Mapping[str | None, Level], labels: Mapping[str, Mapping[int, str]]) -> dict[str | None, Room]:
+def measure(
+    view: View, levels: Mapping[str | None, Level], labels: Mapping[str, Mapping[int, str]]
+) -> dict[str | None, Room]:
     """Size every level from the innermost out; `labels` gives, for a box, the words on each trunk that leaves it."""
     rooms: dict[str | None, Room] = {}
     for module in sorted(levels, key=lambda module: -len(view.above[module]) if module is not None else 1):
@@ -95,8 +108,9 @@ def _hold_frame(room: Room, at: int, inner: Room) -> None:
         room.offsets[at, side, trunk] = inner.x[vertex]
 
 
-def _hold_box(room: Room, at: int, item: Item, looped: bool, labels: Mapping[int, str],
-              direct: Collection[tuple[int, int]]) -> None:
+def _hold_box(
+    room: Room, at: int, item: Item, looped: bool, labels: Mapping[int, str], direct: Collection[tuple[int, int]]
+) -> None:
     """A box is as wide as its words and its lines need."""
     tops, bottoms = room.level.tops[at], room.level.bottoms[at]
     gap = max((text.width(labels.get(trunk, ""), SHAPE_SIZE) + 10 for trunk in bottoms), default=0.0)
@@ -120,15 +134,35 @@ def _hold_box(room: Room, at: int, item: Item, looped: bool, labels: Mapping[int
 def _set_columns(room: Room) -> None:
     """Find the x of every vertex and the level's reach to both sides."""
     level = room.level
-    spans = [Span(left, right, bool(room.frames[at])) for at, (left, right, _) in enumerate(room.sides)]
+    spans = [Span(left, right, frame) for (left, right, _), frame in zip(room.sides, room.frames, strict=True)]
     spans += [Span()] * (len(level.row_of) - len(spans))
-    pieces = [
-        Segment(high, low, room.offsets.get((high, BOTTOM, trunk), 0.0), room.offsets.get((low, TOP, trunk), 0.0))
-        for high, low, trunk in level.segments()
-    ]
-    room.x = arrange(level.rows, spans, pieces)
+    room.x = arrange(level.rows, spans, _pieces(room, centred=False))
+    _set_reach(room, spans)
+    widest = max(sum(spans[vertex].left + spans[vertex].right + GAP for vertex in row) for row in level.rows)
+    if any(room.frames) and room.left + room.right > DRIFT * (widest + 2 * FRAME_PAD):
+        # Straight lines from port to port make a long stack of frames lean: stack it by the frames' middles instead.
+        room.x = arrange(level.rows, spans, _pieces(room, centred=True))
+        _set_reach(room, spans)
+
+
+def _set_reach(room: Room, spans: Sequence[Span]) -> None:
+    """How far the level reaches to both sides of its anchor."""
     room.left = FRAME_PAD - min((x - span.left for x, span in zip(room.x, spans, strict=True)), default=0.0)
     room.right = FRAME_PAD + max((x + span.right for x, span in zip(room.x, spans, strict=True)), default=0.0)
+
+
+def _pieces(room: Room, *, centred: bool) -> list[Segment]:
+    """The pieces of line, tied to where they touch each vertex, or to the middle of each frame."""
+
+    def tie(vertex: int, side: int, trunk: int) -> float:
+        if centred and vertex < len(room.sides) and room.frames[vertex]:
+            left, right, _ = room.sides[vertex]
+            return (right - left) / 2
+        return room.offsets.get((vertex, side, trunk), 0.0)
+
+    return [
+        Segment(high, low, tie(high, BOTTOM, trunk), tie(low, TOP, trunk)) for high, low, trunk in room.level.segments()
+    ]
 
 
 def _set_title(room: Room, title: str) -> None:

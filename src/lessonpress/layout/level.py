@@ -25,7 +25,8 @@ class Level:
     id: str | None
     children: Sequence[str]
     ranks: list[int] = field(default_factory=list)
-    wires: dict[Wire, list[int]] = field(default_factory=dict)  # → its vertices, from high to low
+    wires: dict[Wire, tuple[int, int]] = field(default_factory=dict)  # → the vertices at its ends
+    bends: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # (trunk, high vertex) → one per row passed
     rows: list[list[int]] = field(default_factory=list)  # vertices by row; the first and last rows hold ports
     row_of: list[int] = field(default_factory=list)  # vertex → row
     ports: dict[tuple[int, int], int] = field(default_factory=dict)  # (TOP or BOTTOM, trunk) → vertex
@@ -34,11 +35,19 @@ class Level:
 
     def segments(self) -> list[tuple[int, int, int]]:
         """Each piece of line between neighbouring rows once: (upper vertex, lower vertex, trunk)."""
-        pieces: dict[tuple[int, int, int], None] = {}
-        for (trunk, _, _), chain in self.wires.items():
-            for high, low in zip(chain, chain[1:], strict=False):
-                pieces[high, low, trunk] = None
-        return list(pieces)
+        pieces: list[tuple[int, int, int]] = []
+        for (trunk, high), bends in self.bends.items():
+            line = [high, *bends]
+            pieces += [(upper, lower, trunk) for upper, lower in zip(line, bends, strict=False)]
+        for wire, (_, finish) in self.wires.items():
+            pieces.append((self.last(wire), finish, wire[0]))
+        return list(dict.fromkeys(pieces))
+
+    def last(self, wire: Wire) -> int:
+        """The vertex in the row just above a wire's lower end."""
+        begin, finish = self.wires[wire]
+        passed = self.row_of[finish] - self.row_of[begin] - 1
+        return self.bends[wire[0], begin][passed - 1] if passed else begin
 
 
 def build(view: View) -> tuple[dict[str | None, Level], list[list[Step]]]:
@@ -62,9 +71,7 @@ def _joint(view: View, bundle: Bundle) -> int:
     )
 
 
-def _rank_all(
-    view: View, levels: Mapping[str | None, Level], place: Mapping[str, int], joints: Sequence[int]
-) -> None:
+def _rank_all(view: View, levels: Mapping[str | None, Level], place: Mapping[str, int], joints: Sequence[int]) -> None:
     """Give every child of every level its row."""
     edges: dict[str | None, list[tuple[int, int]]] = {module: [] for module in levels}
     held: set[str] = set()
@@ -105,7 +112,7 @@ def _wire_all(
         inner = [levels[module] for module in view.above[bundle.target][joint:]]
         way += [(level, _wire(trunk, entry_side, at, down), down) for level, at in zip(inner, target[1:], strict=True)]
         for level, wire, _ in way:
-            level.wires[wire] = []
+            level.wires[wire] = (0, 0)  # the vertices come with the rows
         ways.append(way)
     return ways
 
@@ -119,7 +126,6 @@ def _populate(level: Level) -> None:
     """Make the vertices: children, ports, and one bend per row that a line passes (shared within a trunk)."""
     last = max(level.ranks, default=0) + 2
     level.row_of = [row + 1 for row in level.ranks]
-    bends: dict[tuple[int, int, int], int] = {}
 
     def vertex(row: int) -> int:
         level.row_of.append(row)
@@ -132,14 +138,12 @@ def _populate(level: Level) -> None:
             level.ports[side, trunk] = vertex(0 if side == TOP else last)
         return level.ports[side, trunk]
 
-    for (trunk, high, low), chain in level.wires.items():
-        begin, finish = end(high, trunk), end(low, trunk)
-        chain.append(begin)
-        for row in range(level.row_of[begin] + 1, level.row_of[finish]):
-            if (trunk, begin, row) not in bends:
-                bends[trunk, begin, row] = vertex(row)
-            chain.append(bends[trunk, begin, row])
-        chain.append(finish)
+    for wire in level.wires:
+        trunk, high, low = wire
+        begin, finish = level.wires[wire] = end(high, trunk), end(low, trunk)
+        bends = level.bends.setdefault((trunk, begin), [])
+        for row in range(level.row_of[begin] + 1 + len(bends), level.row_of[finish]):
+            bends.append(vertex(row))
     level.rows = [[] for _ in range(last + 1)]
     for at, row in enumerate(level.row_of):
         level.rows[row].append(at)

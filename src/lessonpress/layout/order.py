@@ -12,7 +12,9 @@ PATIENCE = 4  # give up after so many sweeps without a better order
 SMALL = 600  # swapping neighbours is for levels of at most so many vertices
 
 
-def untangle(rows: list[list[int]], segments: Sequence[Pair], *, fixed_top: bool, fixed_bottom: bool) -> list[list[int]]:
+def untangle(
+    rows: list[list[int]], segments: Sequence[Pair], *, fixed_top: bool, fixed_bottom: bool
+) -> list[list[int]]:
     """Reorder each row of vertices so that few segments cross; a fixed first or last row keeps its order.
 
     `segments` join a vertex of one row with one of the next. Deterministic: ties keep the order given.
@@ -93,6 +95,4 @@ def _cross(
     left: int, right: int, up: Sequence[Sequence[int]], down: Sequence[Sequence[int]], place: dict[int, int]
 ) -> int:
     """How many segments of two neighbours cross each other when they stand left and right."""
-    return sum(
-        place[a] > place[b] for beside in (up, down) for a in beside[left] for b in beside[right]
-    )
+    return sum(place[a] > place[b] for beside in (up, down) for a in beside[left] for b in beside[right])

@@ -8,7 +8,9 @@ Pair = tuple[int, int]
 ROW = 8  # nodes without any connection stand in rows of so many
 
 
-def rank(size: int, edges: Sequence[Pair], *, top: Sequence[bool], bottom: Sequence[bool], held: Sequence[bool]) -> list[int]:
+def rank(
+    size: int, edges: Sequence[Pair], *, top: Sequence[bool], bottom: Sequence[bool], held: Sequence[bool]
+) -> list[int]:
     """Give each of `size` nodes a row from 0 downwards so that an edge leads down unless it closes a cycle.
 
     `top` nodes stay in row 0 where they have no predecessor (inputs), `bottom` nodes go to the last row (outputs),

@@ -13,6 +13,7 @@ from lessonpress.operations import (  # each family enters its rows when it is r
     reductions,
     shapes,
 )
+from lessonpress.operations.interpreter import Program, Step, execute, run
 from lessonpress.operations.kinds import Array, Unsupported, cast, kind, settle
 from lessonpress.operations.script import javascript, kernels
 from lessonpress.operations.table import (
@@ -49,10 +50,13 @@ __all__ = [
     "Array",
     "Bound",
     "Operation",
+    "Program",
+    "Step",
     "Unsupported",
     "call",
     "call_layer",
     "cast",
+    "execute",
     "javascript",
     "kernels",
     "kind",
@@ -60,5 +64,6 @@ __all__ = [
     "plain_name",
     "resolve",
     "resolve_layer",
+    "run",
     "settle",
 ]

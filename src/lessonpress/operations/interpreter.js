@@ -143,10 +143,12 @@ const along = (x, dim, kind, f) => {
   order.splice(d, 0, rest.length);
   return copy(permute(out, order));
 };
-const tensor = (values, dtype = "float64") => {
-  const shape = [];
-  for (let v = values; Array.isArray(v); v = v[0]) shape.push(v.length);
-  return nd(shape, kindNamed(dtype), Float64Array.from([values].flat(Infinity), Number));
+// Nested lists as an array, or flat ones with a shape; whole floats and no-numbers may be marked.
+const tensor = (values, dtype = "float64", shape = null) => {
+  const sizes = [];
+  for (let v = values; Array.isArray(v); v = v[0]) sizes.push(v.length);
+  const number = (v) => Number(v !== null && typeof v === "object" && "float" in v ? v.float : v);
+  return nd(shape ?? sizes, kindNamed(dtype), Float64Array.from([values].flat(Infinity), number));
 };
 const nested = (x) => {
   const data = flat(x);
@@ -170,10 +172,10 @@ const decode = (a, slots) => {
 };
 // Where a value leaves the tensors for Python, the recorded path holds only as long as that value stays.
 const guard = (step, result) => {
-  const near = (a, b) => Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(b)) || (Number.isNaN(a) && Number.isNaN(b));
+  const near = (a, b) => a === b || Math.abs(a - b) <= step.within * (1 + Math.abs(b)) || (Number.isNaN(a) && Number.isNaN(b));
   const seen = Array.from(flat(result));
   const held = [step.guard].flat(Infinity).map((v) => Number(v !== null && typeof v === "object" ? v.float : v));
-  if (seen.length !== held.length || !seen.every((v, i) => (step.exact ? v === held[i] : near(v, held[i])))) {
+  if (seen.length !== held.length || !seen.every((v, i) => near(v, held[i]))) {
     refuse(`${step.layer}: the model decides by this value, and it is another than the recorded one`);
   }
 };

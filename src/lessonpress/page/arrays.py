@@ -52,7 +52,7 @@ def grids(matrix: Mapping[str, Any]) -> list[Grid]:
 
     An array of one axis or none is shown as a single row.
     """
-    values = matrix["values"]
+    values = values_of(matrix)
     extents = _extents(values)
     while len(extents) < 2:
         values, extents = [values], [1, *extents]
@@ -65,18 +65,30 @@ def grids(matrix: Mapping[str, Any]) -> list[Grid]:
 def panels(matrix: Mapping[str, Any]) -> int:
     """How many panels a matrix has in all: the product of its leading axes."""
     count = 1
-    for extent in _extents(matrix["values"])[:-2]:
+    for extent in _extents(values_of(matrix))[:-2]:
         count *= extent
     return count
 
 
+def values_of(recorded: Mapping[str, Any]) -> Any:
+    """A recorded array's nested lists; a complex number, recorded as a pair, becomes a tuple (real, imaginary)."""
+    values = recorded["values"]
+    return _paired(values) if str(recorded.get("dtype") or "").startswith("complex") else values
+
+
 def leaves(values: Any) -> Iterator[Any]:
     """Every number of nested lists, in row-major order."""
-    if isinstance(values, list | tuple):
+    if isinstance(values, list):
         for value in values:
             yield from leaves(value)
     else:
         yield values
+
+
+def _paired(values: Any) -> Any:
+    if isinstance(values, list) and len(values) == 2 and not any(isinstance(part, list) for part in values):
+        return tuple(values)
+    return [_paired(value) for value in values] if isinstance(values, list) else values
 
 
 def _panel_name(matrix: Mapping[str, Any], place: Sequence[int]) -> str:
@@ -109,7 +121,7 @@ def _tables(values: Any, leading: Sequence[int]) -> Iterable[tuple[tuple[int, ..
 def _extents(values: Any) -> list[int]:
     """The shape of nested lists; an empty list ends it."""
     extents = []
-    while isinstance(values, list | tuple):
+    while isinstance(values, list):
         extents.append(len(values))
         if not values:
             break

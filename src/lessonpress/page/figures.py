@@ -12,8 +12,6 @@ from lessonpress import prose
 from lessonpress.page import arrays, heatmap, numbers
 from lessonpress.page.arrays import Axis, Grid
 
-_WIDTH = 200  # of a bar's drawing area; it stretches to the column's width
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -39,12 +37,11 @@ class Matrix:
     file: str
     file_note: str
     sample: str
-    same: bool
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One value of a vector: its label, the value as shown, and its rectangle on the case's scale."""
+    """One value of a vector: its label, the value as shown, and its rectangle on the case's scale, in percent."""
 
     label: str
     value: str
@@ -69,13 +66,13 @@ class Vector:
     same: bool
 
 
-def matrix(recorded: Mapping[str, Any], *, key: str, same: bool) -> Matrix:
-    """A recorded matrix ready to be shown; `same` says that every case records these very values."""
+def matrix(recorded: Mapping[str, Any], *, key: str) -> Matrix:
+    """A recorded matrix ready to be shown; `key` finds its values in the page's data."""
     name = str(recorded.get("label") or recorded.get("id") or "Matrix")
     label, values = Markup(prose.inline(name)), recorded["values"]
     if isinstance(values, Mapping):
-        return Matrix(str(recorded.get("id", "")), label, "", None, (), *_elsewhere(values), same)
-    finite = [number for number in map(numbers.finite, arrays.leaves(values)) if number is not None]
+        return Matrix(str(recorded.get("id", "")), label, "", None, (), *_elsewhere(values))
+    finite = [number for number in map(numbers.finite, _numbers(recorded)) if number is not None]
     largest = heatmap.scale(finite)
     shown = arrays.grids(recorded)
     hidden = arrays.panels(recorded) - len(shown)
@@ -85,12 +82,12 @@ def matrix(recorded: Mapping[str, Any], *, key: str, same: bool) -> Matrix:
         for at, grid in enumerate(shown)
     )
     legend = heatmap.legend(largest, lowest=min(finite)) if largest else None
-    return Matrix(str(recorded.get("id", "")), label, _range(finite), legend, panels, "", note, "", same)
+    return Matrix(str(recorded.get("id", "")), label, _range(finite), legend, panels, "", note, "")
 
 
 def vectors(recorded: Sequence[Mapping[str, Any]], *, keys: Sequence[str], same: Sequence[bool]) -> tuple[Vector, ...]:
     """The vectors of one case as bars that share one scale, from the smallest to the largest value (and zero)."""
-    kept = [[] if isinstance(each["values"], Mapping) else list(arrays.leaves(each["values"])) for each in recorded]
+    kept = [_numbers(each) for each in recorded]
     finite = [number for number in map(numbers.finite, (v for one in kept for v in one)) if number is not None]
     low, high = min([0.0, *finite]), max([0.0, *finite])
     return tuple(
@@ -118,7 +115,8 @@ def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
     )
     empty = not any(grid.values)
     spoken = describe(grid, f"{label}, {grid.panel}" if grid.panel else label)
-    picture = None if empty else heatmap.draw(grid, largest=largest, description=spoken)
+    drawable = any(numbers.finite(value) is not None for _, _, value in grid.cells())
+    picture = None if not drawable else heatmap.draw(grid, largest=largest, description=spoken)
     note = "There are no values: an axis has length 0." if empty else ""
     if grid.cropped():
         note = (
@@ -126,6 +124,11 @@ def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
             f" {grid.columns.size} values are shown; cases.csv has them all."
         )
     return Panel(key, grid.panel, grid, table, picture, note)
+
+
+def _numbers(recorded: Mapping[str, Any]) -> list[Any]:
+    """A recorded array's numbers in row-major order; none where they lie in a file."""
+    return [] if isinstance(recorded["values"], Mapping) else list(arrays.leaves(arrays.values_of(recorded)))
 
 
 def _vector(recorded: Mapping[str, Any], values: list[Any], *, key: str, same: bool, low: float, high: float) -> Vector:
@@ -147,9 +150,9 @@ def _bar(label: str, value: Any, low: float, high: float) -> Bar:
 
 
 def _along(number: float, low: float, high: float) -> float:
-    """Where a number stands on the drawing area; halved before subtracting, so that extremes do not overflow."""
+    """Where a number stands on the scale, in percent; halved before subtracting, so that extremes do not overflow."""
     span = high / 2 - low / 2
-    return round(_WIDTH * ((number / 2 - low / 2) / span), 2) if span else 0.0
+    return round(100 * ((number / 2 - low / 2) / span), 2) if span else 0.0
 
 
 def _range(finite: Sequence[float]) -> str:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from itertools import groupby
 
-from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
+from markupsafe import Markup, escape
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
 from lessonpress import prose
 
-_INDENT = re.compile(r"(<span[^>]*>)?( *)")  # of a highlighted line
+_COLOURS = (
+    (Keyword, "k"), (Operator.Word, "k"), (String, "s"), (Number, "m"), (Comment, "c"), (Name.Function, "n"),
+    (Name.Class, "n"), (Name.Tag, "k"),
+)  # fmt: skip
+_SPANNED = re.compile(r"\S.*")  # what a span is put around: from the first sign of a line to its end
+_INDENT = re.compile(r" *")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml", ".md": "markdown"}
 
 
@@ -48,25 +52,30 @@ def anchors(sources: Mapping[str, str]) -> dict[str, str]:
 
 def excerpt(lines: Sequence[Line]) -> tuple[Line, ...]:
     """A few lines without the indentation that they share."""
-    depths = [len(found.group(2)) for line in lines if line.html and (found := _INDENT.match(line.html))]
-    depth = min(depths, default=0)
-    cut = re.compile(rf"(<span[^>]*>)?( {{0,{depth}}})")
-    return tuple(replace(line, html=Markup(cut.sub(r"\1", str(line.html), count=1))) for line in lines)
+    depths = [len(found.group()) for line in lines if line.html.strip() and (found := _INDENT.match(line.html))]
+    return tuple(replace(line, html=line.html[min(depths, default=0) :]) for line in lines)
 
 
 def _listing(name: str, at: int, text: str) -> Listing:
-    # Pygments closes every span at a line's end, so that its output may be cut there.
     clean = prose.visible(text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
-    coloured = str(highlight(clean, _lexer(name), _formatter())).rstrip("\n")
-    lines = coloured.split("\n")
+    lines = _coloured(clean, _lexer(name)).rstrip("\n").split("\n")
     return Listing(name, tuple(Line(n, f"s{at}-{n}", Markup(line)) for n, line in enumerate(lines, start=1)))
+
+
+def _coloured(text: str, lexer: Lexer) -> str:
+    """The text with a span around what has a colour; a span never crosses a line's end, so lines may be cut apart."""
+    parts = []
+    for colour, tokens in groupby(lexer.get_tokens(text), key=lambda token: _colour(token[0])):
+        run = str(escape("".join(value for _, value in tokens)))
+        parts.append(_SPANNED.sub(rf'<span class="{colour}">\g<0></span>', run) if colour else run)
+    return "".join(parts)
+
+
+def _colour(kind: _TokenType) -> str:
+    """The class of a token, the first that fits; most tokens have none, which keeps the page light."""
+    return next((name for parent, name in _COLOURS if kind in parent), "")
 
 
 def _lexer(name: str) -> Lexer:
     language = next((word for ending, word in _LANGUAGES.items() if name.endswith(ending)), "text")
     return get_lexer_by_name(language, stripnl=False)
-
-
-@lru_cache(maxsize=1)
-def _formatter() -> HtmlFormatter[str]:
-    return HtmlFormatter(nowrap=True)

@@ -13,8 +13,11 @@ def short(value: Any) -> str:
     """A number at four significant digits, trailing zeros dropped: `-0.01018`, `0.36`, `1`.
 
     Whole numbers given as integers keep all their digits, since they count or name something. Text (`"NaN"`,
-    `"Infinity"`), booleans and what else is no number are written as they are.
+    `"Infinity"`), booleans and what else is no number are written as they are. A pair (real, imaginary) is written as
+    one complex number: `0.5-2i`.
     """
+    if isinstance(value, tuple):
+        return _complex(short(value[0]), short(value[1]))
     if not _is_float(value):
         return exact(value)
     size = abs(Decimal(value))
@@ -26,6 +29,8 @@ def short(value: Any) -> str:
 
 def exact(value: Any) -> str:
     """A number with every digit that its float64 needs to come back unchanged, written as JavaScript writes it."""
+    if isinstance(value, tuple):
+        return _complex(exact(value[0]), exact(value[1]))
     if isinstance(value, bool):
         return "true" if value else "false"
     if not _is_float(value):
@@ -54,6 +59,10 @@ def size(count: int) -> str:
     if count < 1000:
         return f"{count} byte{'' if count == 1 else 's'}"
     return f"{count / 1000:.1f} kB" if count < 999_950 else f"{count / 1_000_000:.1f} MB"
+
+
+def _complex(real: str, imaginary: str) -> str:
+    return f"{real}{imaginary}i" if imaginary.startswith("-") else f"{real}+{imaginary}i"
 
 
 def _is_float(value: Any) -> bool:

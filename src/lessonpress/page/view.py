@@ -32,12 +32,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The recorded example: its words and its cases; `note` is what all cases say alike."""
+    """The recorded example: its words, the matrices that no case changes, and its cases.
+
+    `note` is what all cases say alike.
+    """
 
     title: Markup
     description: Markup
     control: str
     note: Markup
+    fixed: tuple[figures.Matrix, ...]
     cases: tuple[Case, ...]
     recorded: str
 
@@ -122,6 +126,7 @@ def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Experi
         Markup(prose.html(str(told.get("description") or ""), where="experiment.description")),
         prose.plain(str(control)),
         Markup(prose.html(shared, where="experiment.cases: note")),
+        _matrices(recorded[0], recorded, fixed=True),
         tuple(_case(each, recorded, quiet=bool(shared)) for each in recorded),
         _facts(run, ("seed", "dtype")),
     )
@@ -130,15 +135,16 @@ def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Experi
 def figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Full-precision values of every figure that is shown, by the figure's key; what is not shown is left out."""
     kept: dict[str, Any] = {}
-    for case in (manifest.get("experiment") or {}).get("cases") or []:
-        for key, matrix in zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True):
-            if isinstance(matrix["values"], Mapping):
+    cases = (manifest.get("experiment") or {}).get("cases") or []
+    for case in cases:
+        for at, (key, matrix) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True)):
+            if isinstance(matrix["values"], Mapping) or (case is not cases[0] and _same(cases, "matrices", at)):
                 continue
             shown = arrays.grids(matrix)
-            kept |= {key if len(shown) == 1 else f"{key}/{at}": grid.values for at, grid in enumerate(shown)}
+            kept |= {key if len(shown) == 1 else f"{key}/{n}": grid.values for n, grid in enumerate(shown)}
         for key, vector in zip(_keys(case, "vectors"), case.get("vectors") or [], strict=True):
             if not isinstance(vector["values"], Mapping):
-                kept[key] = [list(arrays.leaves(vector["values"]))[: arrays.ROWS]]
+                kept[key] = [list(arrays.leaves(arrays.values_of(vector)))[: arrays.ROWS]]
     return {key: [[_for_script(value) for value in line] for line in lines] for key, lines in kept.items()}
 
 
@@ -233,15 +239,12 @@ def _told_file(name: str, told: Mapping[str, Any] | None) -> File:
 
 def _case(case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, quiet: bool) -> Case:
     """One case with its figures; `quiet` leaves out the note, because it is said once for all cases."""
-    matrices, vectors = case.get("matrices") or [], case.get("vectors") or []
+    vectors = case.get("vectors") or []
     return Case(
         str(case["id"]),
         Markup(prose.inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
         Markup("" if quiet else prose.html(str(case.get("note") or ""), where=f"case {case['id']}: note")),
-        tuple(
-            figures.matrix(each, key=key, same=_same(cases, "matrices", at))
-            for at, (key, each) in enumerate(zip(_keys(case, "matrices"), matrices, strict=True))
-        ),
+        _matrices(case, cases, fixed=False),
         figures.vectors(
             vectors, keys=_keys(case, "vectors"), same=[_same(cases, "vectors", at) for at in range(len(vectors))]
         ),
@@ -253,8 +256,20 @@ def _case(case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, quiet:
 
 
 def _for_script(value: Any) -> Any:
-    """A value as a script can read it without loss: integers beyond 2**53 as text."""
-    return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
+    """A value as a script can read it without loss: integers beyond 2**53 and complex numbers as text."""
+    lossy = isinstance(value, tuple) or (isinstance(value, int) and abs(value) > 2**53)
+    return numbers.exact(value) if lossy else value
+
+
+def _matrices(
+    case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, fixed: bool
+) -> tuple[figures.Matrix, ...]:
+    """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
+    return tuple(
+        figures.matrix(each, key=key)
+        for at, (key, each) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True))
+        if _same(cases, "matrices", at) is fixed
+    )
 
 
 def _label(figure: Mapping[str, Any]) -> str:

@@ -20,14 +20,14 @@ def main() -> None:
         plan = json.load(file)
     import torch
 
-    from . import run
+    from . import portable, run
 
     run.settle()
     _say(descriptor, {
         "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
-        "initialisation": run.portable.NAME,
+        "initialisation": portable.NAME,
     })  # fmt: skip
     try:
         answer: dict[str, Any] = {"ok": run.whole(plan, folder)}

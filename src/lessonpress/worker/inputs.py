@@ -95,7 +95,7 @@ def _count(shape: list[int]) -> int:
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The leaves of nested lists, tuples and dicts with their dotted paths."""
     if isinstance(value, dict):
-        items = value.items()
+        items: Any = value.items()
     elif isinstance(value, (list, tuple)):
         items = enumerate(value)
     else:

@@ -46,7 +46,9 @@ def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
     sys.meta_path.append(Finder(folder))
     module = _import(folder, file)
     kind = getattr(module, name, None)
-    found = [n for n, v in vars(module).items() if isinstance(v, type) and getattr(v, "__module__", "") == module.__name__]
+    found = [
+        n for n, v in vars(module).items() if isinstance(v, type) and getattr(v, "__module__", "") == module.__name__
+    ]
     if kind is None:
         raise Refused("class", f"{file} has no class {name}", f"classes found: {', '.join(found) or 'none'}")
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
@@ -97,6 +99,6 @@ def _line(folder: str, place: Mapping[str, Any] | None) -> str | None:
         return None
     try:
         with open(os.path.join(folder, place["file"]), encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()[place["line"] - 1].strip()[:400]
+            return str(file.read().splitlines()[place["line"] - 1].strip()[:400])
     except (OSError, IndexError):
         return None

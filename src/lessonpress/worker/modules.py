@@ -26,7 +26,7 @@ def watched(places: Places) -> Iterator[dict[int, tuple[nn.Module, Place | None]
         seen[id(module)] = (module, places.declared(module, 2))
         native(module, *args, **kwargs)
 
-    nn.Module.__init__ = __init__  # type: ignore[method-assign]
+    nn.Module.__init__ = __init__  # type: ignore[method-assign, assignment]
     try:
         yield seen
     finally:
@@ -86,10 +86,11 @@ class ModelMap:
         out: dict[str, Any] = {}
         for path, module in self.modules.items():
             parent = path.rpartition(".")[0] if path else None
+            above = out[parent]["source"] if parent is not None else None
             place = declared.get(id(module), (None, None))[1]
             out[path] = {
                 "class": class_of(module).__name__, "leaf": is_leaf(module), "parent": parent,
-                "params": constructor(module), "source": place or (out[parent]["source"] if parent is not None else None),
+                "params": constructor(module), "source": place or above,
                 "aliases": self.aliases[path], "training": bool(module.training),
                 "parameters": _own(module, "_parameters", names), "buffers": _own(module, "_buffers", names),
             }  # fmt: skip

@@ -106,7 +106,9 @@ def _index(spec: str) -> Any:
 
 def _item(node: ast.expr) -> Any:
     if isinstance(node, ast.Slice):
-        return slice(*(None if part is None else int(ast.literal_eval(part)) for part in (node.lower, node.upper, node.step)))
+        return slice(
+            *(None if part is None else int(ast.literal_eval(part)) for part in (node.lower, node.upper, node.step))
+        )
     value = ast.literal_eval(node)
     if value is Ellipsis or value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
@@ -192,10 +194,11 @@ class Run(Mapping[str, Array]):
 
     def _inside(self, struct: Any, pick: str | int, address: str) -> Any:
         if isinstance(struct, dict):
-            items = struct.get("tuple", struct.get("list"))
+            items: Any = struct.get("tuple", struct.get("list"))
             if items is not None and isinstance(pick, int) and -len(items) <= pick < len(items):
                 return items[pick]
-            for key, value in struct.get("dict", struct.get("fields", ())):
+            entries: Any = struct.get("dict", struct.get("fields", ()))
+            for key, value in entries:
                 if key == pick or str(key) == str(pick):
                     return value
         raise NoSuchAddress(address, f"has nothing at [{pick}]", [])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from . import inputs, load, modules, portable
 from .places import Places
@@ -124,12 +125,14 @@ class _One:
                 model(*args, **kwargs)
         late = modules.ModelMap(model)  # lazy modules have their parameters only now
         self.structure = late.told(declared)
-        drawn = {kind: {n: drawn.get(n) if drawn.get(n) is not None else self.values.take(t)
-                        for n, t in late.tensors(kind)} for kind in ("_parameters", "_buffers")}  # fmt: skip
+        held = {
+            kind: {n: drawn[n] if n in drawn else self.values.take(tensor) for n, tensor in late.tensors(kind)}
+            for kind in ("_parameters", "_buffers")
+        }
         return {
             "kind": run["kind"], "seed": run["seed"], "dtype": run["dtype"], "mode": run["mode"], "inputs": told,
-            "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": drawn["_parameters"],
-            "buffers": drawn["_buffers"], "values": self.values.told(blobs),
+            "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
+            "buffers": held["_buffers"], "values": self.values.told(blobs),
         }  # fmt: skip
 
     def _input(self, name: str, spec: Mapping[str, Any]) -> Any:
@@ -154,7 +157,9 @@ class _One:
         self.values.memo.clear()
         for name, spec in self.run["parameters"].items():
             if name not in tensors:
-                raise load.Refused("parameters", f"the model has no parameter {name}", f"there are: {', '.join(tensors)}")
+                raise load.Refused(
+                    "parameters", f"the model has no parameter {name}", f"there are: {', '.join(tensors)}"
+                )
             value = inputs.tensor({"shape": list(tensors[name].shape), **spec}, self.dtype)
             tensors[name].data = value.to(tensors[name].dtype)
             drawn[name] = self.values.take(tensors[name])
@@ -170,7 +175,7 @@ def _stored(weights: Mapping[str, Tensor], run: Mapping[str, Any], name: str) ->
 
 
 def _lazy(tensor: Tensor) -> bool:
-    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
+    return isinstance(tensor, (UninitializedParameter, UninitializedBuffer))
 
 
 def _shadowed(model: nn.Module, name: str) -> bool:

@@ -24,15 +24,15 @@ DEPTH = 40
 # Questions about a tensor: no numbers flow out of them into another tensor.
 QUESTIONS = frozenset({
     "size", "dim", "numel", "nelement", "ndimension", "stride", "storage_offset", "data_ptr", "element_size", "__len__",
-    "is_floating_point", "is_complex", "is_contiguous", "is_signed", "item", "tolist", "__bool__", "__float__", "__int__",
-    "__index__", "__repr__", "__format__", "__hash__", "get_device", "requires_grad_", "retain_grad", "register_hook",
+    "is_floating_point", "is_complex", "is_contiguous", "is_signed", "item", "tolist", "__bool__", "__float__",
+    "__int__", "__index__", "__repr__", "__format__", "__hash__", "get_device", "requires_grad_", "retain_grad", "register_hook",
     "untyped_storage", "storage", "is_inference", "is_pinned", "has_names", "type_as_", "is_tensor", "is_nonzero",
 })  # fmt: skip
 SPELLED = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
     "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",
-    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__imatmul__": "matmul_", "__truediv__": "div", "__div__": "div",
-    "__floordiv__": "floor_divide", "__mod__": "remainder", "__invert__": "bitwise_not", "__and__": "bitwise_and",
+    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__imatmul__": "matmul_", "__truediv__": "div",
+    "__div__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__invert__": "bitwise_not", "__and__": "bitwise_and",
     "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
     "__rshift__": "bitwise_right_shift",
 }  # fmt: skip
@@ -83,7 +83,7 @@ class Tracer:
             return run(*args, **kwargs) if tracer.quiet else tracer.module(module, run, args, kwargs)
 
         def apply(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            run = native_apply.__func__.__get__(function)
+            run = native_apply.__func__.__get__(function)  # type: ignore[attr-defined]
             return run(*args, **kwargs) if tracer.quiet else tracer.op(run, args, kwargs, function.__name__)
 
         nn.Module.__call__ = __call__  # type: ignore[method-assign]
@@ -176,7 +176,9 @@ class Tracer:
 
     # -- how it is told ------------------------------------------------------------------------------------------
 
-    def _call(self, layer: str, op: str, kind: str, args: list[Any], kwargs: dict[str, Any], depth: int) -> dict[str, Any]:
+    def _call(
+        self, layer: str, op: str, kind: str, args: list[Any], kwargs: dict[str, Any], depth: int
+    ) -> dict[str, Any]:
         call = {"layer": layer, "op": op, "kind": kind, "inside": self.inside[-1] if self.inside else None,
                 "at": self.places.here(depth), "args": args, "kwargs": kwargs, "out": None}  # fmt: skip
         self.calls.append(call)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 
 def dtype_name(tensor: Tensor) -> str:
@@ -26,7 +27,7 @@ def raw_bytes(tensor: Tensor) -> bytes:
 def readable(tensor: Tensor) -> bool:
     """Whether a tensor's numbers can be copied out (not on the meta device, not wrapped by a transform)."""
     return not (tensor.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-                or isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin))  # fmt: skip
+                or isinstance(tensor, (UninitializedParameter, UninitializedBuffer)))  # fmt: skip
 
 
 class Values:

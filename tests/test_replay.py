@@ -1,0 +1,431 @@
+"""Replay against real runs: what the worker recorded of a model is what the program gives, in Python and JavaScript."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import javascript_runner
+import numpy as np
+import pytest
+
+from lessonpress import operations, replay
+from lessonpress.worker import recorded, run
+
+HEAD = """
+import math
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+"""
+
+# Each model with the specs of its inputs for case a; case b has other numbers.
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "views": (
+        """
+class Model(nn.Module):
+    def forward(self, x):
+        x = x.clone()
+        y = x[0]
+        y.add_(1)                       # seen through x
+        z = x.view(-1)
+        z[::2] *= 3                     # seen through x and y
+        x.t().mul_(2)                   # covers x by a view of another shape
+        first, rest = x.split([1, 3])
+        rest[:, 1:] = first[:, :1] - y[0]
+        x[x > 2] = 0.5
+        x[1, 0] -= x[2].sum()
+        row, column = torch.arange(2), torch.tensor([3, 1])
+        x[row, column] += 10
+        w = x.expand(2, 4, 4)[1]
+        torch.diagonal(w).zero_()
+        return x * 2 + y, z.relu_(), w.unsqueeze(0).squeeze(0)
+""",
+        {"x": [4, 4]},
+    ),
+    "square": (
+        """
+class Model(nn.Module):
+    def forward(self, x):
+        a = x + 0
+        b = a.t()
+        b.copy_(torch.arange(9.0).view(3, 3) * x[0, 0])
+        c = a.flatten()
+        c[1] = 7
+        b += a.clone()
+        return a @ b, c
+""",
+        {"x": [3, 3]},
+    ),
+    "casts": (
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.arange(4))
+    def forward(self, x):
+        whole = (x * 5).long()
+        same = x.to(torch.float64)
+        same.mul_(2) if same is not x else None
+        other = x.float().double().add_(1).type_as(x)
+        flags = x.bool().int() + whole.to(x.dtype).to(torch.int64) + self.steps
+        kept = x.detach().contiguous()
+        return whole % 3, other, flags // 2, kept, 1 - x, 2 ** x, x.new_tensor([1, 2]).sum()
+""",
+        {"x": [2, 4]},
+    ),
+    "transformer": (
+        """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.norm = nn.LayerNorm(8)
+        self.second = nn.RMSNorm(8)
+        self.up, self.down, self.drop = nn.Linear(8, 16), nn.Linear(16, 8), nn.Dropout(0.2)
+        self.gate = nn.Parameter(torch.ones(8))
+    def forward(self, x):
+        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool), diagonal=1)
+        y, weights = self.attention(x, x, x, attn_mask=mask)
+        x = self.norm(x + self.drop(y))
+        q = x.unflatten(-1, (2, 4)).transpose(1, 2)
+        q = F.scaled_dot_product_attention(q, q, q, is_causal=True)
+        x = x + q.transpose(1, 2).reshape(x.shape) * self.gate
+        scores = torch.einsum("bid,bjd->bij", x, x) / math.sqrt(8)
+        scores = scores.masked_fill(mask, float("-inf")).softmax(dim=-1)
+        return self.second(x + self.down(F.gelu(self.up(scores @ x)))), weights.max(dim=-1)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.places = nn.Embedding(12, 8), nn.Embedding(6, 8)
+        self.blocks = nn.ModuleList([Block(), Block()])
+        self.head = nn.Linear(8, 12, bias=False)
+        self.head.weight = self.embedding.weight
+    def forward(self, ids):
+        x = self.embedding(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))[None]
+        for block in self.blocks:
+            x, seen = block(x)
+        logits = self.head(x)
+        chosen = logits.argmax(-1)
+        best = logits.topk(3, dim=-1)
+        return {"logits": logits, "chosen": chosen, "best": best, "hot": F.one_hot(chosen, 12), "seen": seen.values,
+                "loss": F.cross_entropy(logits.flatten(0, 1), ids.flatten())}
+""",
+        {"ids": "ids"},
+    ),
+    "convolution": (
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(2, 4, 3, padding=1, stride=2), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+            nn.GroupNorm(2, 4), nn.Conv2d(4, 4, 2, groups=2, bias=False), nn.ELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        )
+    def forward(self, image):
+        y = self.body(image)
+        pooled = F.avg_pool2d(image, 3, stride=2).mean(dim=(2, 3))
+        return torch.cat((y, pooled), dim=1).log_softmax(1), F.pad(image, (1, 1, 0, 2))[..., ::2, -3:].norm(dim=-1)
+""",
+        {"image": [2, 2, 9, 9]},
+    ),
+    "recurrent": (
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
+        self.gru, self.cell, self.elman = nn.GRU(8, 4), nn.LSTMCell(3, 4), nn.RNN(3, 4, nonlinearity="relu")
+    def forward(self, x):
+        y, (h, c) = self.encoder(x)
+        z, last = self.gru(y.transpose(0, 1), h[:1] * 0.5)
+        state = (torch.zeros(x.shape[0], 4), torch.zeros(x.shape[0], 4))
+        outs = []
+        for step in x.unbind(1):
+            state = self.cell(step, state)
+            outs.append(state[0])
+        return z, last, torch.stack(outs, dim=1), self.elman(x)[0], c.std(), c.var(0, unbiased=False)
+""",
+        {"x": [2, 5, 3]},
+    ),
+    "indexing": (
+        """
+class Model(nn.Module):
+    def forward(self, x, ids):
+        picked = x.gather(1, ids[:, :3] % 4)
+        counts = torch.zeros(12).index_add_(0, ids.flatten(), torch.ones(ids.numel()))
+        scattered = torch.zeros_like(x).scatter_(1, ids[:, :1] % 4, 1.0)
+        order = x.argsort(dim=-1, descending=True)
+        parts = torch.chunk(x, 2, dim=-1)
+        return (picked, counts, scattered, torch.take_along_dim(x, order, dim=-1), x[None, :, [0, 2]], x[..., -1, None],
+                torch.where(x > 0, x, -x).clamp(max=1.5), (x > 0) & (x < 1) | ~(x != 0), parts[1].cumsum(-1), x.roll(1, 0),
+                torch.outer(x[0], x[1]), x.repeat(2, 1).flip(0), torch.tril(x[:, :3]), ids.float().mean())
+""",
+        {"x": [3, 4], "ids": "ids3"},
+    ),
+}  # fmt: skip
+
+IDS = {"ids": ([[1, 5, 2, 7, 3]], [[4, 0, 11, 6, 6]]), "ids3": ([[0, 3, 5]] * 3, [[2, 7, 9], [1, 1, 0], [4, 8, 11]])}
+
+
+def spec(given: Any, case: int) -> dict[str, Any]:
+    """An input's spec: drawn numbers by shape, another ramp for each case, or the ids of that name."""
+    if isinstance(given, str):
+        return {"values": IDS[given][case], "dtype": "int64", "kind": "values"}
+    return {"fill": "ramp", "start": -1.37 + 0.9 * case, "step": 0.217 - 0.05 * case, "shape": given, "dtype": "float64", "kind": "fill"}
+
+
+def captured(source: str, inputs: dict[str, Any], *, dtype: str = "float64", mode: str = "eval") -> dict[str, Any]:
+    """What the worker records of a model in two cases."""
+    runs = [
+        {"id": name, "kind": "case", "seed": 5, "mode": mode, "dtype": dtype, "args": {}, "parameters": {},
+         "inputs": [[key, spec(given, case)] for key, given in inputs.items()]}
+        for case, name in enumerate("ab")
+    ]  # fmt: skip
+    with TemporaryDirectory() as folder:
+        Path(folder, "model.py").write_text(HEAD + source, encoding="utf-8")
+        return run.whole({"runs": runs, "model": {"file": "model.py", "class": "Model"}}, folder)
+
+
+@cache
+def model(name: str) -> dict[str, Any]:
+    """The capture of one of the models above."""
+    return captured(*MODELS[name])
+
+
+def built(capture: dict[str, Any], name: str = "a") -> replay.Replayed:
+    """One run's program and certificate."""
+    return replay.of_runs(capture)[name]
+
+
+def given(capture: dict[str, Any], name: str, program: operations.Program) -> dict[str, dict[str, Any]]:
+    """The recorded inputs and tensors of a run, as JSON and as JavaScript takes them."""
+    one = capture["runs"][name]
+    return replay.figures(program, one, lambda number: recorded.array(one["values"][number], capture["blobs"]))
+
+
+def arrays(told: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """JSON arrays as numpy's."""
+    bare = {name: [float(v["float"]) if isinstance(v, dict) else v for v in x["values"]] for name, x in told.items()}
+    return {name: np.asarray(bare[name], dtype=x["dtype"]).reshape(x["shape"]) for name, x in told.items()}
+
+
+def outputs(capture: dict[str, Any], name: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The recorded output of every call by port."""
+    one = capture["runs"][name]
+    return {
+        f"{number}:{path}": recorded.array(one["values"][leaf["tensor"]], capture["blobs"])
+        for number, call in enumerate(one["calls"])
+        if call["kind"] != "module"
+        for path, leaf in recorded.leaves(call["out"])
+        if isinstance(leaf, dict) and "tensor" in leaf
+    }
+
+
+def largest_difference(seen: dict[str, Any], expected: dict[str, Any]) -> float:
+    """The largest difference over all recorded outputs."""
+    return max(replay.difference(np.asarray(seen[port]), value) for port, value in expected.items())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_program_gives_the_recorded_numbers(name: str) -> None:
+    """Every tensor that was read or made is there again, within float64's rounding."""
+    for run_name in "ab":
+        certificate = built(model(name), run_name).certificate
+        assert certificate.uncovered == ()
+        assert certificate.covered
+        assert certificate.max_difference is not None
+        assert certificate.max_difference < 1e-13
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_program_of_one_case_computes_the_other(name: str) -> None:
+    """With the other case's inputs the program gives what torch gave there: no number is baked in."""
+    capture = model(name)
+    program = built(capture).program
+    if name == "views":  # the mask's count of elements decides nothing, so the program holds for both
+        assert program == built(capture, "b").program
+    told = given(capture, "b", program)
+    values = operations.run(program, arrays(told["inputs"]), arrays(told["tensors"]))
+    assert largest_difference(values, outputs(capture, "b")) < 1e-13
+
+
+@pytest.fixture(scope="module")
+def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Case b of every model by the program of case a, in one JavaScript process."""
+    jobs, needed = [], set()
+    for name in MODELS:
+        program = built(model(name)).program
+        needed |= set(program.operations)
+        jobs.append({"program": program.document(), **given(model(name), "b", program)})
+    script = operations.javascript(needed) + Path(__file__).with_name("js").joinpath("programs.js").read_text("utf-8")
+    return dict(zip(MODELS, javascript_runner.run(script, jobs, folder=tmp_path_factory.mktemp("js")), strict=True))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_javascript_computes_the_other_case(name: str, in_javascript: dict[str, Any]) -> None:
+    """The page's interpreter gives torch's numbers for inputs that its program was not recorded with."""
+    answer = in_javascript[name]
+    assert "error" not in answer, answer["error"]
+    seen = {port: np.asarray([float(v) for v in x["values"]]).reshape(x["shape"]) for port, x in answer["values"].items()}
+    assert largest_difference(seen, outputs(model(name), "b")) < 1e-13
+
+
+def uncovered(body: str, *, mode: str = "eval", head: str = "") -> tuple[str, ...]:
+    """What is not repeated of a model with one input x of shape [2, 4]."""
+    source = f"class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {head or 'pass'}\n    def forward(self, x):\n"
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    return built(captured(source + lines, {"x": [2, 4]}, mode=mode)).certificate.uncovered
+
+
+def test_an_operation_outside_the_table_is_named_with_all_that_follows() -> None:
+    """What reads an operation that cannot be repeated is not repeated either; the rest is."""
+    assert uncovered("y = torch.fft.rfft(x).abs()\nz = x + 1\nreturn y * 2 + z[0, 0]") == (
+        "fft_rfft@Model#0: fft_rfft is not in the operation table",
+        "abs@Model#0: reads fft_rfft@Model#0",
+        "mul@Model#0: reads abs@Model#0",
+        "add@Model#1: reads mul@Model#0",
+    )
+
+
+@pytest.mark.parametrize("body", ["return x + torch.rand(2, 4)", "return F.dropout(x, 0.5, training=True)", "return x.clone().uniform_()"])
+def test_chance_is_not_repeated(body: str) -> None:
+    """Random operations leave the run uncovered."""
+    assert uncovered(body)[0].endswith(": random")
+
+
+def test_dropout_in_training_is_chance() -> None:
+    """A dropout module is repeated in eval mode only."""
+    assert uncovered("return self.drop(x)", mode="train", head="self.drop = nn.Dropout(0.5)") == ("drop: random",)
+    assert uncovered("return self.drop(x)", head="self.drop = nn.Dropout(0.5)") == ()
+
+
+def test_batch_norm_in_training_updates_its_figures() -> None:
+    """The running figures that a training step wrote are read by the next call."""
+    head = "self.norm = nn.BatchNorm1d(4)"
+    assert uncovered("y = self.norm(x)\nself.norm.eval()\nreturn self.norm(y)", mode="eval", head=head) == ()
+    assert uncovered("return self.norm(self.norm(x)), self.norm.running_mean * 2", mode="train", head=head) == ()
+
+
+def test_a_tensor_from_outside_is_not_repeated() -> None:
+    """Numbers that went through numpy have no recorded origin."""
+    told = uncovered("return x + torch.from_numpy(x.numpy() * 2)")
+    assert told
+    assert any("outside" in reason for reason in told)
+
+
+def test_a_write_that_is_lost_reaches_other_views() -> None:
+    """After an in-place operation that cannot be repeated, no view of its memory counts as known."""
+    told = uncovered("y = x.clone()\nv = y[0]\nv.erfinv_()\nreturn y + 1, y[1] * 2")
+    assert told[0] == "erfinv_@Model#0: erfinv is not in the operation table"
+    assert "add@Model#0: reads erfinv_@Model#0" in told
+
+
+def test_float32_is_replayed_in_float64() -> None:
+    """A float32 run differs by its own rounding, which the certificate states."""
+    certificate = built(captured("class Model(nn.Module):\n    def forward(self, x):\n        return (x * 0.1).exp().sum(0)\n", {"x": [2, 4]}, dtype="float32")).certificate
+    assert certificate.covered
+    assert certificate.max_difference is not None
+    assert 1e-9 < certificate.max_difference < 1e-6
+
+
+def test_a_changed_record_is_noticed() -> None:
+    """A record whose numbers are not those of its calls gets no certificate."""
+    capture = copy.deepcopy(captured("class Model(nn.Module):\n    def forward(self, x):\n        return x * 2, x + 1\n", {"x": [2, 4]}))
+    calls = capture["runs"]["a"]["calls"]
+    made = [call for call in calls if call["kind"] == "op"]
+    made[0]["out"], made[1]["out"] = made[1]["out"], made[0]["out"]
+    told = built(capture).certificate
+    assert not told.covered
+    assert [reason.split(" by ")[0] for reason in told.uncovered] == [
+        "mul@Model#0: differs from the record", "add@Model#0: differs from the record",
+    ]  # fmt: skip
+
+
+def test_the_capture_has_one_certificate() -> None:
+    """All runs together: the largest difference, every reason once, under the manifest's names."""
+    told = replay.of_capture(model("recurrent"))
+    assert told["covered"] is True
+    assert told["uncovered"] == []
+    assert told["maxDifference"] == max(r.certificate.max_difference for r in replay.of_runs(model("recurrent")).values())
+
+
+def test_a_page_gets_what_it_needs_to_play() -> None:
+    """One program for all cases, the common weights once, each case's inputs."""
+    told = replay.playable(model("recurrent"))
+    assert told is not None
+    assert told["program"] == replay.program(model("recurrent"))
+    assert list(told["cases"]) == ["a", "b"]
+    assert told["cases"]["b"]["tensors"] == {}
+    assert set(told["tensors"]) >= {"encoder.weight_ih_l1_reverse", "cell.bias_hh"}
+    assert replay.playable(model("recurrent"), limit=10) is None
+
+
+def test_cases_that_take_different_ways_are_not_played() -> None:
+    """Where the model decides by its numbers, a program holds for the recorded case only."""
+    source = "class Model(nn.Module):\n    def forward(self, x):\n        return x * 2 if x.sum() > 0 else x + 1\n"
+    assert replay.playable(captured(source, {"x": [2, 3]})) is None
+
+
+def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
+    """A run written by hand: y = x[0]; y += 1; item of the sum of x; x * 2."""
+    values = {0: np.array([[1.0, 2.0], [3.0, 4.0]]), 1: np.array([1.0, 2.0]), 2: np.array([2.0, 3.0]),
+              3: np.array([[2.0, 3.0], [3.0, 4.0]]), 4: np.array(12.0), 5: np.array([[4.0, 6.0], [6.0, 8.0]])}  # fmt: skip
+
+    def call(layer: str, args: list[Any], out: Any, **kwargs: Any) -> dict[str, Any]:
+        return {"layer": layer, "op": "torch." + layer.split("@")[0], "kind": "op", "inside": None, "at": None,
+                "args": args, "kwargs": kwargs, "out": out}  # fmt: skip
+
+    both = [["input", "x"], [1, ""]]
+    calls = [
+        call("getitem@M#0", [{"tensor": 0, "from": [["input", "x"]]}, 0], {"tensor": 1}),
+        call("add_@M#0", [{"tensor": 1, "from": [[0, ""]]}, 1], {"tensor": 2}),
+        call("sum@M#0", [{"tensor": 3, "from": both}], {"tensor": 4}),
+        call("item@M#0", [{"tensor": 4, "from": [[2, ""]]}], 12.0),
+        call("mul@M#0", [{"tensor": 3, "from": both}, 2], {"tensor": 5}),
+    ]
+    told = [{"dtype": "float64", "shape": list(values[n].shape), "blob": ""} for n in range(6)]
+    one = {"kind": "case", "seed": 0, "dtype": "float64", "mode": "eval", "inputs": [["x", {"tensor": 0, "from": []}]],
+           "output": calls[-1]["out"], "calls": calls, "params": {}, "buffers": {}, "values": told}  # fmt: skip
+    return one, {}, values
+
+
+def test_a_write_through_a_view_is_seen_by_the_whole() -> None:
+    """`y = x[0]; y += 1` changes what is read from x afterwards."""
+    one, modules, values = hand_made()
+    told = replay.of_run(one, modules, values.__getitem__)
+    assert told.certificate == replay.Certificate(True, 0.0, ())
+    seen = operations.run(told.program, {"x": [[0.0, 0.0], [6.0, 4.0]]}, {})
+    assert seen["4:"].tolist() == [[2.0, 2.0], [12.0, 8.0]]
+
+
+def test_a_value_that_python_saw_must_stay() -> None:
+    """After `item()` the recorded way holds only while that number is the same."""
+    one, modules, values = hand_made()
+    program = replay.of_run(one, modules, values.__getitem__).program
+    with pytest.raises(operations.Unsupported, match="decides by this value"):
+        operations.run(program, {"x": [[0.0, 0.0], [0.0, 0.0]]}, {})
+
+
+def test_a_read_of_unknown_origin_is_refused() -> None:
+    """A tensor without a source is never taken from the record."""
+    one, modules, values = hand_made()
+    one["calls"][4]["args"][0]["from"] = []
+    told = replay.of_run(one, modules, values.__getitem__).certificate
+    assert told.uncovered == ("mul@M#0: reads a tensor of unknown origin",)
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected", "distance"),
+    [([1.0, 2.0], [1.0, 2.5], 0.2), ([0.1], [0.4], 0.3), ([np.nan], [np.nan], 0.0), ([np.inf], [np.inf], 0.0),
+     ([np.inf], [-np.inf], np.inf), ([np.nan], [1.0], np.inf), ([1.0], [1.0, 1.0], np.inf), ([], [], 0.0)],
+)  # fmt: skip
+def test_difference(seen: list[float], expected: list[float], distance: float) -> None:
+    """Absolute below one, relative above, with NaN equal to NaN."""
+    assert replay.difference(np.asarray(seen), np.asarray(expected)) == pytest.approx(distance)
