@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_sample import GRAPH, RECIPE, REVISION, SOURCE, VOLATILE, manifest
 
 from lessonpress import page
 from lessonpress.errors import LessonError
 from lessonpress.page import arrays, heatmap, numbers, rendering
+from tests.page_sample import GRAPH, RECIPE, REVISION, SOURCE, VOLATILE, manifest
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
 

@@ -1,5 +1,6 @@
 """A lesson's words become HTML that shows what was meant and can do nothing else."""
 
+from html import unescape
 from xml.etree import ElementTree
 
 import pytest
@@ -135,6 +136,13 @@ def test_plain_text_keeps_the_words() -> None:
     """Titles and alternatives get the words without marks, and maths as it was typed."""
     text = "A *very* `small` [model](https://example.org), $\\alpha$\n\nand more"
     assert prose.plain(text) == "A very small model, \\alpha and more"
+
+
+@pytest.mark.parametrize("title", ["1. Start", "- minus", "# hash", "> quote"])
+def test_a_title_is_no_list(title: str) -> None:
+    """A single line keeps the signs that would open a block in a longer text, in both renderings."""
+    assert prose.plain(title) == title
+    assert unescape(prose.inline(title)) == title
 
 
 @given(st.text(max_size=60))

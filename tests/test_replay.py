@@ -8,12 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import javascript_runner
 import numpy as np
 import pytest
+from hypothesis import given as given_by_hypothesis
+from hypothesis import settings
+from hypothesis import strategies as steps
 
 from lessonpress import operations, replay
 from lessonpress.worker import recorded, run
+from tests import javascript_runner
 
 HEAD = """
 import math
@@ -126,7 +129,8 @@ class Model(nn.Module):
         super().__init__()
         self.body = nn.Sequential(
             nn.Conv2d(2, 4, 3, padding=1, stride=2), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2),
-            nn.GroupNorm(2, 4), nn.Conv2d(4, 4, 2, groups=2, bias=False), nn.ELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+            nn.GroupNorm(2, 4), nn.Conv2d(4, 4, 2, groups=2, bias=False), nn.ELU(),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(),
         )
     def forward(self, image):
         y = self.body(image)
@@ -141,11 +145,11 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.encoder = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
-        self.gru, self.cell, self.elman = nn.GRU(8, 4), nn.LSTMCell(3, 4), nn.RNN(3, 4, nonlinearity="relu")
+        self.gru, self.cell, self.elman = nn.GRU(8, 4), nn.LSTMCell(3, 4), nn.RNN(3, 4)
     def forward(self, x):
         y, (h, c) = self.encoder(x)
         z, last = self.gru(y.transpose(0, 1), h[:1] * 0.5)
-        state = (torch.zeros(x.shape[0], 4), torch.zeros(x.shape[0], 4))
+        state = (x.new_zeros(x.shape[0], 4), x.new_zeros(x.shape[0], 4))
         outs = []
         for step in x.unbind(1):
             state = self.cell(step, state)
@@ -154,23 +158,47 @@ class Model(nn.Module):
 """,
         {"x": [2, 5, 3]},
     ),
+    "functions": (
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(4, 2, 3)), nn.Parameter(torch.zeros(4))
+        self.register_buffer("mean", torch.zeros(2))
+        self.register_buffer("spread", torch.ones(2))
+    def forward(self, x):
+        y = F.batch_norm(x, self.mean, self.spread, eps=1e-3)
+        z = F.conv1d(F.pad(y, (1, 1)), self.weight, self.bias, stride=2)
+        a = F.layer_norm(z, z.shape[-1:]) + F.group_norm(z, 2) + F.rms_norm(z, z.shape[-1:], eps=1e-6)
+        b = F.max_pool1d(x, 2) * F.avg_pool1d(x, 2) - F.adaptive_avg_pool1d(x, 3)
+        functions = F.relu, F.gelu, F.silu, F.elu, F.leaky_relu, F.softplus, F.sigmoid, F.hardtanh, F.mish, F.celu
+        c = [f(x) for f in functions]
+        d = F.normalize(x, dim=-1) + F.dropout(x, 0.1, training=False) + F.softmax(x, dim=-1) + F.log_softmax(x, -1)
+        losses = F.mse_loss(x, y), F.l1_loss(x, y), F.binary_cross_entropy_with_logits(x, torch.sigmoid(y))
+        e = torch.cosine_similarity(x[0], x[1], dim=0) + torch.linalg.vector_norm(x, dim=(0, 1)) + x.norm(dim=1)[0]
+        return a, b, torch.stack(c).mean(0), d, losses, e, F.linear(x, x[0, :1]), torch.linalg.norm(x[0, 0]), sum(c[:3])
+""",
+        {"x": [2, 2, 6]},
+    ),
     "indexing": (
         """
 class Model(nn.Module):
     def forward(self, x, ids):
         picked = x.gather(1, ids[:, :3] % 4)
-        counts = torch.zeros(12).index_add_(0, ids.flatten(), torch.ones(ids.numel()))
+        counts = x.new_zeros(12).index_add_(0, ids.flatten(), x.new_ones(ids.numel()))
         scattered = torch.zeros_like(x).scatter_(1, ids[:, :1] % 4, 1.0)
         order = x.argsort(dim=-1, descending=True)
         parts = torch.chunk(x, 2, dim=-1)
         return (picked, counts, scattered, torch.take_along_dim(x, order, dim=-1), x[None, :, [0, 2]], x[..., -1, None],
-                torch.where(x > 0, x, -x).clamp(max=1.5), (x > 0) & (x < 1) | ~(x != 0), parts[1].cumsum(-1), x.roll(1, 0),
-                torch.outer(x[0], x[1]), x.repeat(2, 1).flip(0), torch.tril(x[:, :3]), ids.float().mean())
+                torch.where(x > 0, x, -x).clamp(max=1.5), (x > 0) & (x < 1) | ~(x != 0), parts[1].cumsum(-1),
+                x.roll(1, 0),
+                torch.outer(x[0], x[1]), x.repeat(2, 1).flip(0), torch.tril(x[:, :3]), ids.sum())
 """,
         {"x": [3, 4], "ids": "ids3"},
     ),
-}  # fmt: skip
+}
 
+SINGLE = {"casts": 1e-7, "square": 1e-6}  # they go through float32, which the replay does not round to
 IDS = {"ids": ([[1, 5, 2, 7, 3]], [[4, 0, 11, 6, 6]]), "ids3": ([[0, 3, 5]] * 3, [[2, 7, 9], [1, 1, 0], [4, 8, 11]])}
 
 
@@ -178,16 +206,31 @@ def spec(given: Any, case: int) -> dict[str, Any]:
     """An input's spec: drawn numbers by shape, another ramp for each case, or the ids of that name."""
     if isinstance(given, str):
         return {"values": IDS[given][case], "dtype": "int64", "kind": "values"}
-    return {"fill": "ramp", "start": -1.37 + 0.9 * case, "step": 0.217 - 0.05 * case, "shape": given, "dtype": "float64", "kind": "fill"}
+    return {
+        "fill": "ramp",
+        "start": -1.37 + 0.9 * case,
+        "step": 0.217 - 0.05 * case,
+        "shape": given,
+        "dtype": "float64",
+        "kind": "fill",
+    }
 
 
 def captured(source: str, inputs: dict[str, Any], *, dtype: str = "float64", mode: str = "eval") -> dict[str, Any]:
     """What the worker records of a model in two cases."""
     runs = [
-        {"id": name, "kind": "case", "seed": 5, "mode": mode, "dtype": dtype, "args": {}, "parameters": {},
-         "inputs": [[key, spec(given, case)] for key, given in inputs.items()]}
+        {
+            "id": name,
+            "kind": "case",
+            "seed": 5,
+            "mode": mode,
+            "dtype": dtype,
+            "args": {},
+            "parameters": {},
+            "inputs": [[key, spec(given, case)] for key, given in inputs.items()],
+        }
         for case, name in enumerate("ab")
-    ]  # fmt: skip
+    ]
     with TemporaryDirectory() as folder:
         Path(folder, "model.py").write_text(HEAD + source, encoding="utf-8")
         return run.whole({"runs": runs, "model": {"file": "model.py", "class": "Model"}}, folder)
@@ -241,7 +284,7 @@ def test_the_program_gives_the_recorded_numbers(name: str) -> None:
         assert certificate.uncovered == ()
         assert certificate.covered
         assert certificate.max_difference is not None
-        assert certificate.max_difference < 1e-13
+        assert certificate.max_difference < SINGLE.get(name, 1e-13)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -253,7 +296,7 @@ def test_the_program_of_one_case_computes_the_other(name: str) -> None:
         assert program == built(capture, "b").program
     told = given(capture, "b", program)
     values = operations.run(program, arrays(told["inputs"]), arrays(told["tensors"]))
-    assert largest_difference(values, outputs(capture, "b")) < 1e-13
+    assert largest_difference(values, outputs(capture, "b")) < SINGLE.get(name, 1e-13)
 
 
 @pytest.fixture(scope="module")
@@ -273,15 +316,22 @@ def test_javascript_computes_the_other_case(name: str, in_javascript: dict[str, 
     """The page's interpreter gives torch's numbers for inputs that its program was not recorded with."""
     answer = in_javascript[name]
     assert "error" not in answer, answer["error"]
-    seen = {port: np.asarray([float(v) for v in x["values"]]).reshape(x["shape"]) for port, x in answer["values"].items()}
-    assert largest_difference(seen, outputs(model(name), "b")) < 1e-13
+    seen = {
+        port: np.asarray([float(v) for v in x["values"]]).reshape(x["shape"]) for port, x in answer["values"].items()
+    }
+    assert largest_difference(seen, outputs(model(name), "b")) < SINGLE.get(name, 1e-13)
+
+
+def simple(body: str, head: str = "") -> str:
+    """A model of one input x by the lines of its forward and a line of its constructor."""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    start = f"    def __init__(self):\n        super().__init__()\n        {head or 'pass'}\n"
+    return f"class Model(nn.Module):\n{start}    def forward(self, x):\n{lines}"
 
 
 def uncovered(body: str, *, mode: str = "eval", head: str = "") -> tuple[str, ...]:
     """What is not repeated of a model with one input x of shape [2, 4]."""
-    source = f"class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {head or 'pass'}\n    def forward(self, x):\n"
-    lines = "".join(f"        {line}\n" for line in body.splitlines())
-    return built(captured(source + lines, {"x": [2, 4]}, mode=mode)).certificate.uncovered
+    return built(captured(simple(body, head), {"x": [2, 4]}, mode=mode)).certificate.uncovered
 
 
 def test_an_operation_outside_the_table_is_named_with_all_that_follows() -> None:
@@ -294,7 +344,9 @@ def test_an_operation_outside_the_table_is_named_with_all_that_follows() -> None
     )
 
 
-@pytest.mark.parametrize("body", ["return x + torch.rand(2, 4)", "return F.dropout(x, 0.5, training=True)", "return x.clone().uniform_()"])
+@pytest.mark.parametrize(
+    "body", ["return x + torch.rand(2, 4)", "return F.dropout(x, 0.5, training=True)", "return x.clone().uniform_()"]
+)
 def test_chance_is_not_repeated(body: str) -> None:
     """Random operations leave the run uncovered."""
     assert uncovered(body)[0].endswith(": random")
@@ -329,7 +381,8 @@ def test_a_write_that_is_lost_reaches_other_views() -> None:
 
 def test_float32_is_replayed_in_float64() -> None:
     """A float32 run differs by its own rounding, which the certificate states."""
-    certificate = built(captured("class Model(nn.Module):\n    def forward(self, x):\n        return (x * 0.1).exp().sum(0)\n", {"x": [2, 4]}, dtype="float32")).certificate
+    capture = captured(simple("return (x * 0.1).exp().sum(0)"), {"x": [2, 4]}, dtype="float32")
+    certificate = built(capture).certificate
     assert certificate.covered
     assert certificate.max_difference is not None
     assert 1e-9 < certificate.max_difference < 1e-6
@@ -337,15 +390,16 @@ def test_float32_is_replayed_in_float64() -> None:
 
 def test_a_changed_record_is_noticed() -> None:
     """A record whose numbers are not those of its calls gets no certificate."""
-    capture = copy.deepcopy(captured("class Model(nn.Module):\n    def forward(self, x):\n        return x * 2, x + 1\n", {"x": [2, 4]}))
+    capture = copy.deepcopy(captured(simple("return x * 2, x + 1"), {"x": [2, 4]}))
     calls = capture["runs"]["a"]["calls"]
     made = [call for call in calls if call["kind"] == "op"]
     made[0]["out"], made[1]["out"] = made[1]["out"], made[0]["out"]
     told = built(capture).certificate
     assert not told.covered
     assert [reason.split(" by ")[0] for reason in told.uncovered] == [
-        "mul@Model#0: differs from the record", "add@Model#0: differs from the record",
-    ]  # fmt: skip
+        "mul@Model#0: differs from the record",
+        "add@Model#0: differs from the record",
+    ]
 
 
 def test_the_capture_has_one_certificate() -> None:
@@ -353,7 +407,8 @@ def test_the_capture_has_one_certificate() -> None:
     told = replay.of_capture(model("recurrent"))
     assert told["covered"] is True
     assert told["uncovered"] == []
-    assert told["maxDifference"] == max(r.certificate.max_difference for r in replay.of_runs(model("recurrent")).values())
+    each = [replayed.certificate.max_difference for replayed in replay.of_runs(model("recurrent")).values()]
+    assert told["maxDifference"] == max(each)
 
 
 def test_a_page_gets_what_it_needs_to_play() -> None:
@@ -369,18 +424,83 @@ def test_a_page_gets_what_it_needs_to_play() -> None:
 
 def test_cases_that_take_different_ways_are_not_played() -> None:
     """Where the model decides by its numbers, a program holds for the recorded case only."""
-    source = "class Model(nn.Module):\n    def forward(self, x):\n        return x * 2 if x.sum() > 0 else x + 1\n"
+    source = simple("return x * 2 if x.sum() > -1 else x + 1")
     assert replay.playable(captured(source, {"x": [2, 3]})) is None
+
+
+VIEWS = [
+    "{a}.t()",
+    "{a}[:]",
+    "{a}.reshape(16).reshape(4, 4)",
+    "{a}.unsqueeze(0)[0]",
+    "{a}.mT",
+    "{a}.flip(0)",
+    "{a}[[1, 0, 2, 3]]",
+    "{a}.expand(2, 4, 4)[1]",
+    "{a} + 0",
+    "{a}.detach()",
+    "torch.stack({a}.unbind(1))",
+    "{a}.chunk(1)[0]",
+]
+WRITES = [
+    "{a}.add_({b}.clone())",
+    "{a}[1] = {b}[0] + 0",
+    "{a}[:, 2] *= 2",
+    "{a}.t()[0] = 1.5",
+    "{a}[{b} > 0] = 0.25",
+    "{a}.copy_({b}.clone())",
+    "{a}.reshape(-1)[3] = 7",
+    "{a}.masked_fill_({b} > 1, -1)",
+    "{a}.diagonal().zero_()",
+    "{a}[[0, 2]] -= 1",
+    "{a}.tanh_()",
+    "{a}.view_as({b})[-1, -1] += 1",
+    "{a}.clamp_(max=0.5)",
+]
+
+
+@given_by_hypothesis(
+    steps.lists(
+        steps.tuples(steps.sampled_from([*VIEWS, *WRITES]), steps.integers(0, 9), steps.integers(0, 9)), max_size=14
+    )
+)
+@settings(max_examples=60)
+def test_any_mix_of_views_and_writes_is_repeated(chosen: list[tuple[str, int, int]]) -> None:
+    """However views of one memory are made and written through, every reader sees what torch's readers saw."""
+    lines, names = ["v0 = x.clone()"], ["v0"]
+    for text, first, second in chosen:
+        line = text.format(a=names[first % len(names)], b=names[second % len(names)])
+        if text in VIEWS:
+            names.append(f"v{len(names)}")
+            line = f"{names[-1]} = {line}"
+        lines.append(line)
+    lines.append(f"return [v * 1 for v in ({', '.join(names)},)]")
+    told = built(captured(simple("\n".join(lines)), {"x": [4, 4]})).certificate
+    assert told.uncovered == ()
 
 
 def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
     """A run written by hand: y = x[0]; y += 1; item of the sum of x; x * 2."""
-    values = {0: np.array([[1.0, 2.0], [3.0, 4.0]]), 1: np.array([1.0, 2.0]), 2: np.array([2.0, 3.0]),
-              3: np.array([[2.0, 3.0], [3.0, 4.0]]), 4: np.array(12.0), 5: np.array([[4.0, 6.0], [6.0, 8.0]])}  # fmt: skip
+    values = {
+        0: np.array([[1.0, 2.0], [3.0, 4.0]]),
+        1: np.array([1.0, 2.0]),
+        2: np.array([2.0, 3.0]),
+        3: np.array([[2.0, 3.0], [3.0, 4.0]]),
+        4: np.array(12.0),
+        5: np.array([[4.0, 6.0], [6.0, 8.0]]),
+    }
 
     def call(layer: str, args: list[Any], out: Any, **kwargs: Any) -> dict[str, Any]:
-        return {"layer": layer, "op": "torch." + layer.split("@")[0], "kind": "op", "inside": None, "at": None,
-                "args": args, "kwargs": kwargs, "out": out}  # fmt: skip
+        return {
+            "layer": layer,
+            "op": "torch." + layer.split("@")[0],
+            "kind": "op",
+            "inside": None,
+            "at": None,
+            "args": args,
+            "kwargs": kwargs,
+            "out": out,
+        }
 
     both = [["input", "x"], [1, ""]]
     calls = [
@@ -391,8 +511,18 @@ def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
         call("mul@M#0", [{"tensor": 3, "from": both}, 2], {"tensor": 5}),
     ]
     told = [{"dtype": "float64", "shape": list(values[n].shape), "blob": ""} for n in range(6)]
-    one = {"kind": "case", "seed": 0, "dtype": "float64", "mode": "eval", "inputs": [["x", {"tensor": 0, "from": []}]],
-           "output": calls[-1]["out"], "calls": calls, "params": {}, "buffers": {}, "values": told}  # fmt: skip
+    one = {
+        "kind": "case",
+        "seed": 0,
+        "dtype": "float64",
+        "mode": "eval",
+        "inputs": [["x", {"tensor": 0, "from": []}]],
+        "output": calls[-1]["out"],
+        "calls": calls,
+        "params": {},
+        "buffers": {},
+        "values": told,
+    }
     return one, {}, values
 
 
@@ -423,9 +553,17 @@ def test_a_read_of_unknown_origin_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("seen", "expected", "distance"),
-    [([1.0, 2.0], [1.0, 2.5], 0.2), ([0.1], [0.4], 0.3), ([np.nan], [np.nan], 0.0), ([np.inf], [np.inf], 0.0),
-     ([np.inf], [-np.inf], np.inf), ([np.nan], [1.0], np.inf), ([1.0], [1.0, 1.0], np.inf), ([], [], 0.0)],
-)  # fmt: skip
+    [
+        ([1.0, 2.0], [1.0, 2.5], 0.2),
+        ([0.1], [0.4], 0.3),
+        ([np.nan], [np.nan], 0.0),
+        ([np.inf], [np.inf], 0.0),
+        ([np.inf], [-np.inf], np.inf),
+        ([np.nan], [1.0], np.inf),
+        ([1.0], [1.0, 1.0], np.inf),
+        ([], [], 0.0),
+    ],
+)
 def test_difference(seen: list[float], expected: list[float], distance: float) -> None:
     """Absolute below one, relative above, with NaN equal to NaN."""
     assert replay.difference(np.asarray(seen), np.asarray(expected)) == pytest.approx(distance)

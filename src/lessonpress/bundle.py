@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import keyword
+import math
+import re
 import zipfile
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -34,51 +37,82 @@ def run_script(template: str, plan: Mapping[str, Any], shapes: str) -> str:
     `template` is the text of templates/run.py.txt, `shapes` the shapes that the last line prints.
     """
     run = plan["runs"][0]
+    named = all(key.isidentifier() and not keyword.iskeyword(key) for key in run["args"])
     arguments = ", ".join(f"{key}={_literal(value)}" for key, value in run["args"].items())
-    inputs = "".join(f"    inputs[{name!r}] = {code(spec)}\n" for name, spec in run["inputs"])
+    arguments = arguments if named else f"**{_literal(run['args'])}"
+    inputs = "".join(f"    inputs[{name!r}] = {code(spec, run['dtype'])}\n" for name, spec in run["inputs"])
     filled = {
         "@FILE@": repr(plan["model"]["file"]), "@CLASS@": repr(plan["model"]["class"]), "@SEED@": str(run["seed"]),
         "@ARGUMENTS@": arguments, "@MODE@": str(run["mode"] == "train"), "@DTYPE@": run["dtype"],
         "@INPUTS@": inputs, "@SHAPES@": shapes,
     }  # fmt: skip
-    for mark, text in filled.items():
-        template = template.replace(mark, text)
-    return template
+    # In one pass: a lesson's own text may look like a mark.
+    return re.sub("|".join(filled), lambda mark: filled[mark[0]], template)
 
 
-def code(spec: Mapping[str, Any]) -> str:
-    """An input spec as the torch expression that makes it."""
+def code(spec: Mapping[str, Any], run: str = "float32") -> str:
+    """An input spec as the torch expression that makes the same input as the worker does.
+
+    `run` is the execution's dtype, to which floating inputs are cast.
+    """
     for kind, brackets in (("list", "[]"), ("tuple", "()")):
         if kind in spec:
-            items = "".join(f"{code(item)}, " for item in spec[kind])
+            items = "".join(f"{code(item, run)}, " for item in spec[kind])
             return f"{brackets[0]}{items}{brackets[1]}"
     if "dict" in spec:
-        return "{" + ", ".join(f"{key!r}: {code(item)}" for key, item in spec["dict"].items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {code(item, run)}" for key, item in spec["dict"].items()) + "}"
     if "literal" in spec:
         return _literal(spec["literal"])
-    dtype = f"dtype=torch.{spec['dtype']}" if spec.get("dtype") else ""
-    if "values" in spec:
-        values = f"torch.tensor({_literal(spec['values'])}{', ' + dtype if dtype else ''})"
-        return f"{values}.reshape({list(spec['shape'])})" if "shape" in spec else values
-    return _filled(spec, list(spec["shape"]), dtype or "dtype=torch.float32")
+    made = _values(spec, run) if "values" in spec else _filled(spec, spec.get("dtype") or "float32", run)
+    return made + _cast(spec, run)
 
 
-def _filled(spec: Mapping[str, Any], shape: list[int], dtype: str) -> str:
-    fill, count = spec["fill"], 1
-    for n in shape:
-        count *= n
-    if fill in ("zeros", "ones"):
-        return f"torch.{fill}({shape}, {dtype})"
+def _cast(spec: Mapping[str, Any], run: str) -> str:
+    """Floating inputs end up in the run's dtype, but for those that their author made half as precise."""
+    dtype = spec.get("dtype") or ("" if "values" in spec else "float32")
+    if run == "float64" and dtype == "complex64":
+        return ".to(torch.complex128)"
+    if dtype in ("float32", "float64") and run != dtype:
+        return f".to(torch.{run})"
+    floating = not dtype and any(isinstance(v, (float, dict)) for v in _flat(spec["values"]))
+    return f".to(torch.{run})" if floating and run != "float32" else ""
+
+
+def _values(spec: Mapping[str, Any], run: str) -> str:
+    dtype, values = spec.get("dtype") or "", spec["values"]
+    if dtype.startswith("complex"):
+        values = _complex(values)
+    if run == "float64" and dtype in ("float32", "float16", "bfloat16"):
+        dtype = "float64"  # literal numbers keep their full precision in a float64 run
+    made = f"torch.tensor({_literal(values)}{f', dtype=torch.{dtype}' if dtype else ''})"
+    return f"{made}.reshape({list(spec['shape'])})" if "shape" in spec else made
+
+
+def _filled(spec: Mapping[str, Any], dtype: str, run: str) -> str:
+    fill, shape, count = spec["fill"], list(spec["shape"]), math.prod(spec["shape"])
+    wide = "float64" if run == "float64" and dtype == "float32" else dtype
     if fill in ("rand", "randn"):
-        return f"torch.{fill}({shape}).to({dtype.removeprefix('dtype=')})"
+        drawn = dtype if "float" in dtype or "complex" in dtype else "float32"
+        return f"torch.{fill}({shape}, dtype=torch.{drawn})" + (f".to(torch.{dtype})" if drawn != dtype else "")
     if fill == "eye":
-        return f"torch.eye({shape[-2]}, {shape[-1]}, {dtype}).expand({shape}).clone()"
-    if fill == "arange":
-        return f"torch.arange({count}).to({dtype.removeprefix('dtype=')}).reshape({shape})"
-    if fill == "ramp":
-        start, step = _literal(spec.get("start", 0)), _literal(spec.get("step", 1))
-        return f"({start} + {step} * torch.arange({count})).to({dtype.removeprefix('dtype=')}).reshape({shape})"
-    return f"torch.full({shape}, {_literal(fill)}, {dtype})"
+        return f"torch.eye({shape[-2]}, {shape[-1]}, dtype=torch.{dtype}).expand({shape}).clone()"
+    if fill in ("arange", "ramp"):
+        counted = f"torch.arange({count}, dtype=torch.{'float64' if 'float' in wide else 'int64'})"
+        start, step = (_literal(spec.get("start", 0)), _literal(spec.get("step", 1))) if fill == "ramp" else ("0", "1")
+        return f"({start} + {step} * {counted}).to(torch.{wide}).reshape({shape})"
+    if fill in ("zeros", "ones"):
+        return f"torch.{fill}({shape}, dtype=torch.{dtype})"
+    return f"torch.full({shape}, {_literal(fill)}, dtype=torch.{wide})"
+
+
+def _flat(values: Any) -> list[Any]:
+    return [leaf for item in values for leaf in _flat(item)] if isinstance(values, list) else [values]
+
+
+def _complex(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_complex(value) for value in values]
+    return complex(values.replace(" ", "")) if isinstance(values, str) else values
 
 
 def _literal(value: Any) -> str:
@@ -87,6 +121,8 @@ def _literal(value: Any) -> str:
         return f"float({value['float'].replace('Infinity', 'inf').lower()!r})"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_literal(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, complex):
+        return f"complex({str(value)!r})"
     return "[" + ", ".join(_literal(item) for item in value) + "]" if isinstance(value, list) else repr(value)
 
 

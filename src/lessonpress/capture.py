@@ -6,7 +6,9 @@ import base64
 import binascii
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 BYTES = {
@@ -15,9 +17,15 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
+NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
-DEPTH = 100
+# Every form that a structure may take, by its keys.
+STRUCTS = tuple(set(keys.split()) for keys in (
+    "tensor", "tensor from", "tuple", "list", "dict", "record fields", "slice", "ellipsis", "dtype", "complex", "float",
+    "opaque",
+))  # fmt: skip
+DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
 
 
 class Malformed(Exception):
@@ -25,11 +33,14 @@ class Malformed(Exception):
 
 
 def loads(line: bytes) -> Any:
-    """Strict JSON: no duplicate keys, no bare NaN, bounded depth. Raises Malformed."""
+    """Strict JSON: no duplicate keys, no number that is none, no half characters, bounded depth. Raises Malformed."""
     try:
-        return json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        if b"\\ud" in line or b"\\uD" in line:
+            json.dumps(value, ensure_ascii=False).encode()  # one half of a pair cannot be written as UTF-8
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"no strict JSON: {error}") from None
+        raise Malformed(f"no strict JSON: {error!s:.200}") from None
+    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -41,6 +52,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"the number {name}")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text:.40}")
+    return value
 
 
 def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,9 +76,9 @@ def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
     for name, run in answer["runs"].items():
         _keys(run, RUN_KEYS, f"run {name}")
         for key in ("kind", "seed", "dtype", "mode"):
-            if run[key] != planned[name][key]:
+            if run[key] != planned[name][key] or type(run[key]) is not type(planned[name][key]):
                 raise Malformed(f"run {name} says another {key} than the plan")
-        _run(run, blobs)
+        _run(run, blobs, [name for name, _ in planned[name]["inputs"]])
     _modules(answer["modules"])
     return answer
 
@@ -78,83 +96,137 @@ def _sizes(blobs: Any) -> dict[str, int]:
     return out
 
 
-def _run(run: Mapping[str, Any], blobs: Mapping[str, int]) -> None:
+def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str]) -> None:
     for value in _list(run["values"], "values"):
-        _keys(value, {"dtype", "shape", "blob"}, "a value")
-        size = BYTES.get(value["dtype"] if isinstance(value["dtype"], str) else "")
-        for n in _list(value["shape"], "a shape"):
-            if not _count(n) or size is None:
-                raise Malformed("a shape or dtype is none")
-            size *= n
-        if size is None or blobs.get(value["blob"]) != size:
-            raise Malformed("a value's bytes do not fit its shape and dtype")
+        _value(value, blobs)
     values, calls = len(run["values"]), _list(run["calls"], "calls")
     if not calls:
         raise Malformed("a run without calls")
+    reach = _Reach(values, len(calls), inputs)
     for number, call in enumerate(calls):
-        _keys(call, CALL_KEYS, "a call")
-        if not (isinstance(call["layer"], str) and isinstance(call["op"], str)) or call["kind"] not in (
-            "layer", "op", "module", "outside",
-        ):  # fmt: skip
-            raise Malformed("a call without a layer, operation or kind")
-        if call["inside"] is not None and not (_count(call["inside"]) and call["inside"] < number):
-            raise Malformed("a call inside one that has not begun")
-        _place(call["at"])
-        structs = [*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values(), call["out"]]
-        for struct in structs:
-            _struct(struct, values, len(calls), 0)
-    for pair in _list(run["inputs"], "inputs"):
-        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise Malformed("an input without a name")
-        _struct(pair[1], values, 0, 0)
-    _struct(run["output"], values, len(calls), 0)
+        _call(call, number, reach)
+    given = _list(run["inputs"], "inputs")
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in given) or [name for name, _ in given] != inputs:
+        raise Malformed("the inputs are not the plan's")
+    for _, struct in given:
+        _struct(struct, reach, 0, 0)
+    _struct(run["output"], reach, len(calls), 0)
     for kind in ("params", "buffers"):
         for _, number in _items(run[kind], kind):
             if not (_count(number) and number < values):
                 raise Malformed("a parameter without a value")
 
 
-def _struct(struct: Any, values: int, calls: int, depth: int) -> None:
+@dataclass(frozen=True)
+class _Reach:
+    """What a run's structures may refer to."""
+
+    values: int
+    calls: int
+    inputs: list[str]
+
+
+def _value(value: Any, blobs: Mapping[str, int]) -> None:
+    _keys(value, {"dtype", "shape", "blob"}, "a value")
+    if not (isinstance(value["dtype"], str) and value["dtype"] in BYTES and isinstance(value["blob"], str)):
+        raise Malformed("a value without dtype and bytes")
+    shape = _list(value["shape"], "a shape")
+    if len(shape) > AXES or not all(_count(n) and n <= ELEMENTS for n in shape):
+        raise Malformed("a shape that no array has")
+    # numpy refuses an empty array whose other axes are too long together
+    if math.prod(n for n in shape if n) > ELEMENTS or blobs.get(value["blob"]) != math.prod(shape) * BYTES[value["dtype"]]:
+        raise Malformed("a value's bytes do not fit its shape and dtype")
+
+
+def _call(call: Any, number: int, reach: _Reach) -> None:
+    _keys(call, CALL_KEYS, "a call")
+    kinds = ("layer", "op", "module", "outside")
+    if not (isinstance(call["layer"], str) and isinstance(call["op"], str)) or call["kind"] not in kinds:
+        raise Malformed("a call without a layer, operation or kind")
+    if call["inside"] is not None and not (_count(call["inside"]) and call["inside"] < number):
+        raise Malformed("a call inside one that has not begun")
+    _place(call["at"])
+    for struct in (*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values()):
+        _struct(struct, reach, number, 0)  # what a call reads was made by an earlier one
+    _struct(call["out"], reach, reach.calls, 0)
+
+
+def _struct(struct: Any, reach: _Reach, before: int, depth: int) -> None:
+    """A structure whose tensors come from calls numbered below `before`."""
     if depth > DEPTH:
         raise Malformed("a structure nests too deeply")
     if struct is None or isinstance(struct, (bool, int, float, str)):
         return
-    if not isinstance(struct, dict) or not struct:
+    if not isinstance(struct, dict) or struct.keys() not in STRUCTS:
         raise Malformed("a structure of no known kind")
     if "tensor" in struct:
-        if not (_count(struct["tensor"]) and struct["tensor"] < values):
+        if not (_count(struct["tensor"]) and struct["tensor"] < reach.values):
             raise Malformed("a tensor without a value")
         for source in _list(struct.get("from", []), "from"):
-            _source(source, calls)
-        return
+            _source(source, reach, before)
     for kind in ("tuple", "list", "slice"):
         for item in _list(struct.get(kind, []), kind):
-            _struct(item, values, calls, depth + 1)
+            _struct(item, reach, before, depth + 1)
     for kind in ("dict", "fields"):
         for pair in _list(struct.get(kind, []), kind):
             if not (isinstance(pair, list) and len(pair) == 2):
                 raise Malformed("an entry without key and value")
-            _struct(pair[0], values, calls, depth + 1)
-            _struct(pair[1], values, calls, depth + 1)
+            _struct(pair[0], reach, before, depth + 1)
+            _struct(pair[1], reach, before, depth + 1)
+    _leaf(struct)
 
 
-def _source(source: Any, calls: int) -> None:
+def _leaf(struct: Mapping[str, Any]) -> None:
+    """The forms that hold no structures."""
+    for kind in ("opaque", "dtype", "record"):
+        if not isinstance(struct.get(kind, ""), str):
+            raise Malformed(f"{kind} is no text")
+    if struct.get("float", "NaN") not in NON_FINITE or struct.get("ellipsis", True) is not True:
+        raise Malformed("a number or ellipsis of no known kind")
+    parts = _list(struct.get("complex", [0.0, 0.0]), "complex")
+    if len(parts) != 2 or not all(isinstance(part, (int, float)) or part in NON_FINITE for part in parts):
+        raise Malformed("a complex number of no known kind")
+    if len(struct.get("slice", (None, None, None))) != 3:
+        raise Malformed("a slice without start, stop and step")
+
+
+def _source(source: Any, reach: _Reach, before: int) -> None:
     if not (isinstance(source, list) and len(source) == 2 and isinstance(source[1], str)):
         raise Malformed("a source of no known kind")
-    if not (source[0] in ("input", "param", "buffer") or (_count(source[0]) and source[0] < calls)):
-        raise Malformed("a source that is no call")
+    origin, path = source
+    if _count(origin) and origin < before:
+        return
+    if origin == "input" and any(path == name or path.startswith(f"{name}.") for name in reach.inputs):
+        return
+    if origin not in ("param", "buffer"):
+        raise Malformed("a source that is no earlier call, input or parameter")
 
 
 def _modules(modules: Any) -> None:
     for path, module in _items(modules, "modules"):
-        _keys(module, MODULE_KEYS, f"module {path}")
+        _keys(module, MODULE_KEYS, f"module {path:.80}")
         _place(module["source"])
-        if not isinstance(module["class"], str) or not isinstance(module["params"], dict):
-            raise Malformed("a module without class or params")
+        parent = module["parent"]
+        if not (parent is None if path == "" else isinstance(parent, str) and parent in modules and len(parent) < len(path)):
+            raise Malformed("a module whose parent is not above it")
+        if not isinstance(module["class"], str) or not isinstance(module["leaf"], bool):
+            raise Malformed("a module without a class")
+        if not all(isinstance(name, str) for name in _list(module["aliases"], "aliases")):
+            raise Malformed("an alias that is no text")
+        if not isinstance(module["params"], dict):
+            raise Malformed("a module without params")
+        _plain(module["params"], 0)
         for kind in ("parameters", "buffers"):
             for _, full in _items(module[kind], kind):
                 if not isinstance(full, str):
                     raise Malformed("a module's tensor without a name")
+
+
+def _plain(value: Any, depth: int) -> None:
+    if depth > DEPTH:
+        raise Malformed("a module's params nest too deeply")
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _plain(item, depth + 1)
 
 
 def _place(place: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessonpress import canon, judging, lesson
-from lessonpress.config import Config
+from lessonpress.settings import Config
 
 
 def check(config: Config, slug: str) -> None:

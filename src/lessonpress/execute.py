@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, capture, failures, supervise
-from lessonpress.config import Config
+from lessonpress import canon, capture, failures, lesson, supervise
+from lessonpress.settings import Config
 from lessonpress.errors import LessonError
 
 
@@ -44,12 +44,25 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> dict[str, An
     try:
         facts, answer = (capture.loads(line) for line in ended.lines)
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            raise failures.of_lesson(answer["error"], folder, what, ended)
+            raise failures.of_lesson(answer["error"], folder, what, ended, recipe_place(answer["error"], plan, folder))
         recorded = capture.validated(answer.get("ok") if isinstance(answer, dict) else None, plan)
     except capture.Malformed as error:
         raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
     return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}
+
+
+def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:
+    """The recipe's line that a mistake belongs to when no line of the lesson's code took part in it."""
+    read = lesson.read(folder)
+    number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == told.get("run")), 0)
+    key = (str(told["key"]),) if told.get("key") else ()
+    path: tuple[str | int, ...] = {
+        "import": ("model", "file"), "class": ("model", "class"), "build": read.said(number, "args"),
+        "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
+        "call": read.said(number, "inputs"),
+    }.get(str(told.get("stage")), ())  # fmt: skip
+    return read.error(path, "").where
 
 
 def copy(source: Mapping[str, Any], folder: Path, to: Path) -> Path:

@@ -16,15 +16,18 @@ DOING = {"import": "importing the file", "build": "building the model", "paramet
 MEMORY = ("can't allocate memory", "not enough memory", "cannot allocate memory", "std::bad_alloc")
 
 
-def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended) -> LessonError:
-    """An exception that the lesson's code raised; `what` is the class or file that was being run."""
+def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at: str = "") -> LessonError:
+    """An exception that the lesson's code raised; `what` is the class or file that was being run.
+
+    `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.
+    """
     place = told.get("place")
-    where = os.path.relpath(folder)
+    where = at or os.path.relpath(folder)
     if isinstance(place, dict):
-        where = f"{where}/{_text(place.get('file'))}:{_text(place.get('line'))}"
+        where = f"{os.path.relpath(folder)}/{_text(place.get('file'))}:{_text(place.get('line'))}"
     stage, kind, message = (_text(told.get(key)) for key in ("stage", "type", "message"))
     if kind == "Refused":
-        return LessonError(where, message, _text(told.get("expected")))
+        return LessonError(where, message, _text(told.get("expected")), printed(ended))
     run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
     subject = _text(told.get("run")) if stage == "check" else f"of {what}"
     seen = f"{DOING.get(stage, stage)} {subject}{'' if stage == 'check' else run}: {kind}: {message}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lessonpress import canon, lesson, plan
-from lessonpress.config import Config
+from lessonpress import canon, lesson, plan, specs
+from lessonpress.settings import Config
+from lessonpress.errors import LessonError, LessonErrors
 
 PROSE = ("title", "question", "description", "category", "tags", "curator", "attribution", "license", "limitations",
          "milestone", "steps", "opening_step", "glossary", "scope")  # fmt: skip
@@ -23,8 +24,12 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
     """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
 
     The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
-    recorded, `prose` the words, `checks` the checks' file.
+    recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together.
     """
+    planned = plan.of(read.recipe)
+    mistakes = {error.message(): error for error in unfit(read, planned)}  # cases inherit each other's mistakes
+    if mistakes:
+        raise LessonErrors(list(mistakes.values()))
     files: list[dict[str, Any]] = [
         {"path": name, "sha256": canon.digest(data), "bytes": len(data)} for name, data in read.files.items()
     ]
@@ -38,7 +43,18 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
         "recipe": canon.digest_of(plan.jsonable(_without_texts(document))),
         "checks": canon.digest(read.files[checks]) if checks else None,
     }  # fmt: skip
-    return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": plan.of(read.recipe)}
+    return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": planned}
+
+
+def unfit(read: lesson.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+    """Every input and parameter of the plan whose values do not fit its shape or dtype, at the recipe's line."""
+    for number, run in enumerate(planned["runs"]):
+        for name, spec in run["inputs"]:
+            at = read.said(number, "inputs", name)
+            yield from (read.error((*at, *f.path), f.seen, f.expected, f.fix) for f in specs.faults(spec))
+        for name, spec in run["parameters"].items():
+            at = read.said(number, "parameters", name)
+            yield from (read.error(at, f.seen, f.expected, f.fix) for f in specs.faults(spec, shaped=False))
 
 
 def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, capture, failures, supervise
-from lessonpress.config import Config
+from lessonpress.settings import Config
 from lessonpress.errors import LessonError
 from lessonpress.lesson import Lesson
 
@@ -58,8 +58,12 @@ def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mappin
 def _validated(answer: Any, task: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(answer, dict) or answer.keys() != {"checks", "metrics"}:
         raise capture.Malformed("other keys than checks and metrics")
+    for part in ("checks", "metrics"):
+        if not isinstance(answer[part], list) or not all(isinstance(entry, dict) for entry in answer[part]):
+            raise capture.Malformed(f"{part} is no list of mappings")
     for check in answer["checks"]:
-        if check.keys() != CHECK_KEYS or check["sense"] not in ("<=", ">=") or not isinstance(check["id"], str):
+        texts = check.keys() == CHECK_KEYS and isinstance(check["id"], str) and isinstance(check["sentence"], str)
+        if not texts or check["sense"] not in ("<=", ">=") or type(check["line"]) is not int:
             raise capture.Malformed("a check of another form")
         _number(check["measured"])
         _number(check["bound"])
@@ -73,5 +77,5 @@ def _validated(answer: Any, task: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(value: Any) -> None:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not known and value not in ("NaN", "Infinity", "-Infinity"):
+    if not known and not (isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity")):
         raise capture.Malformed(f"{value!r:.40} is no number")

@@ -43,6 +43,20 @@ class Lesson:
         where = f"{self.name}:{self.places.line(path)}" + (f": {places.spelled(path)}" if path else "")
         return LessonError(where, seen, expected, fix)
 
+    def place(self, number: int) -> Where:
+        """Where in the recipe a run of the plan stands: the execution is 0, then come the cases, then the probes."""
+        cases = len(self.recipe.experiment.cases) if self.recipe.experiment else 0
+        if number == 0:
+            return ("execution",)
+        return ("experiment", "cases", number - 1) if number <= cases else ("experiment", "probes", number - 1 - cases)
+
+    def said(self, number: int, *key: str) -> Where:
+        """The innermost place that says `key` for a run: the run itself, the experiment, the execution, the model."""
+        for at in (self.place(number), ("experiment",), ("execution",), ("model",)):
+            if (*at, *key) in self.places.lines:
+                return (*at, *key)
+        return self.place(number)
+
 
 def read(folder: Path) -> Lesson:
     """Read and validate a lesson's folder; nothing of it is run.
@@ -121,10 +135,10 @@ def _told(error: ValidationError, placed: Placed, name: str) -> list[LessonError
 
 def _real(loc: Sequence[Any], value: Any) -> Where:
     """The part of pydantic's location that is a place of the document (union branches are none)."""
-    path: list[str | int] = []
+    path: list[Any] = []
     for part in loc:
-        keyed = isinstance(value, dict) and part in value
-        if keyed or (isinstance(value, list) and isinstance(part, int) and part < len(value)):
+        placed = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+        if part in placed:
             value = value[part]
         else:
             continue
@@ -190,7 +204,7 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
     if recipe.checks and recipe.checks not in lesson.files:
         yield lesson.error(("checks",), f"there is no {recipe.checks} in the folder")
-    yield from _doubles(lesson, ("steps",), [s.id for s in recipe.steps])
+    yield from _doubles(lesson, [(("steps", i, "id"), step.id) for i, step in enumerate(recipe.steps)])
     if recipe.opening_step and recipe.opening_step not in {s.id for s in recipe.steps}:
         yield lesson.error(("opening_step",), f"no step is called {recipe.opening_step!r}")
     for name, spec in recipe.execution.inputs.items():
@@ -203,12 +217,16 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     known = set(lesson.recipe.execution.inputs) | set(experiment.inputs)
     at: Where = ("experiment",)
     record = experiment.record
-    yield from _doubles(lesson, (*at, "cases"), [run.id for run in (*experiment.cases, *experiment.probes)])
+    yield from _doubles(lesson, [((*at, group, i, "id"), run.id) for group in ("cases", "probes")
+                                 for i, run in enumerate(getattr(experiment, group))])  # fmt: skip
+    for name, spec in experiment.inputs.items():
+        inherits = name in lesson.recipe.execution.inputs
+        yield from _spec_mistakes(lesson, (*at, "inputs", name), spec, partial=inherits)
     for i, run in enumerate((*experiment.cases, *experiment.probes)):
         group, index = ("cases", i) if i < len(experiment.cases) else ("probes", i - len(experiment.cases))
         if run.id == "execution":
             yield lesson.error((*at, group, index, "id"), "'execution' is the name of the execution's own run")
-        for name in set(run.inputs) - known:
+        for name in sorted(set(run.inputs) - known):
             expected = f"inputs: {', '.join(sorted(known))}"
             yield lesson.error((*at, group, index, "inputs", name), f"no input is called {name!r}", expected)
         for name, spec in run.inputs.items():
@@ -216,9 +234,12 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
         for name, spec in run.parameters.items():
             yield from _spec_mistakes(lesson, (*at, group, index, "parameters", name), spec, partial=True)
     if experiment.control and experiment.control.input not in known:
-        yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}")
+        yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}",
+                           f"inputs: {', '.join(sorted(known))}")  # fmt: skip
     arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
-    yield from _doubles(lesson, (*at, "record"), arrays)
+    yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
+                                 for i, entry in enumerate(getattr(record, group))])  # fmt: skip
+    yield from _doubles(lesson, [((*at, "record", "metrics", i, "id"), m.id) for i, m in enumerate(record.metrics)])
     for i, metric in enumerate(record.metrics):
         if metric.of not in arrays:
             expected = f"recorded: {', '.join(arrays)}"
@@ -229,9 +250,14 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
             yield lesson.error((*at, "record", "metrics", i, "value"), "a function needs `checks:` to name its file")
 
 
-def _doubles(lesson: Lesson, path: Where, ids: Sequence[str]) -> Iterator[LessonError]:
-    for double in sorted({name for name in ids if ids.count(name) > 1}):
-        yield lesson.error(path, f"the id {double!r} stands here twice", "each id once")
+def _doubles(lesson: Lesson, ids: Sequence[tuple[Where, str]]) -> Iterator[LessonError]:
+    """Ids that an earlier entry has already, each at its own line."""
+    first: dict[str, Where] = {}
+    for path, name in ids:
+        if name in first:
+            before = f"line {lesson.places.line(first[name])} has it already"
+            yield lesson.error(path, f"the id {name!r} stands here a second time", before, "Each id once.")
+        first.setdefault(name, path)
 
 
 def _spec_mistakes(lesson: Lesson, path: Where, spec: Spec, *, partial: bool = False) -> Iterator[LessonError]:

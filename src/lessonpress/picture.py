@@ -1,4 +1,4 @@
-"""The graph as one stand-alone SVG: data in, text out, readable in light and dark, by eye, keyboard and screen reader."""
+"""The graph as one stand-alone SVG: data in, text out, for light and dark, eye, keyboard and screen reader."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from .layout import CARDS, Box, Frame, Label, Loop, Placement, Point, Route, shape_words, text
@@ -150,7 +151,7 @@ def _number(value: float) -> str:
 def _path(points: Sequence[Point]) -> str:
     """Straight down within a column, an S-curve with upright ends from one column to the next."""
     parts = [f"M{_number(points[0][0])} {_number(points[0][1])}"]
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+    for (x, y), (to_x, to_y) in pairwise(points):
         if x == to_x:
             parts.append(f"V{_number(to_y)}")
         else:
@@ -228,20 +229,24 @@ def _ids(names: Sequence[str]) -> str:
 def _loop(loop: Loop, name: str, wires: Mapping[str, Layer]) -> str:
     """An arc from a box's side back to it, with the number of times that data takes it."""
     x, y, r = loop.x, loop.y, loop.r
-    a, b, out = _number(y - r * 0.8), _number(y + r * 0.8), _number(x + 2.2 * r)
-    head = f"M{_number(x + 6.5)} {_number(y + r * 0.8 - 3.8)}L{_number(x)} {b}L{_number(x + 6.5)} {_number(y + r * 0.8 + 3.8)}Z"
+    begin, end = y - 0.8 * r, y + 0.8 * r
+    out, far = _number(x + 2.2 * r), [_number(y - 1.3 * r), _number(y + 1.3 * r)]
+    arc = f"M{_number(x)} {_number(begin)}C{out} {far[0]} {out} {far[1]} {_number(x)} {_number(end)}"
+    tip = [_number(end - 3.8), _number(end), _number(end + 3.8)]
+    head = f"M{_number(x + 6.5)} {tip[0]}L{_number(x)} {tip[1]}L{_number(x + 6.5)} {tip[2]}Z"
+    box = _attribute(loop.box)
     return (
-        f'<g class="edge loop" id="{name}" data-id="{_ids(loop.connections)}" data-source="{_attribute(loop.box)}" '
-        f'data-target="{_attribute(loop.box)}"><title>{_text(_told(loop.connections[:1], wires))}</title>'
-        f'<path class="line" d="M{_number(x)} {a}C{out} {_number(y - r * 1.3)} {out} {_number(y + r * 1.3)} {_number(x)} {b}"/>'
-        f'<path class="head" d="{head}"/>'
+        f'<g class="edge loop" id="{name}" data-id="{_ids(loop.connections)}" data-source="{box}" data-target="{box}">'
+        f"<title>{_text(_told(loop.connections[:1], wires))}</title>"
+        f'<path class="line" d="{arc}"/><path class="head" d="{head}"/>'
         f'<text class="many" x="{_number(x + 1.75 * r + 3)}" y="{_number(y + 3.5)}">×{len(loop.connections)}</text></g>'
     )
 
 
 def _label(label: Label, depth: int) -> str:
     """A shape on its edge."""
-    return f'<text class="shape{_tint(depth)}" x="{_number(label.x)}" y="{_number(label.y + 3.5)}">{_text(label.text)}</text>'
+    x, y = _number(label.x), _number(label.y + 3.5)
+    return f'<text class="shape{_tint(depth)}" x="{x}" y="{y}">{_text(label.text)}</text>'
 
 
 def _category(box: Box, layer: Layer) -> str:
@@ -260,7 +265,7 @@ def _node(box: Box, name: str, layer: Layer, on: bool) -> str:
     middle = _number(front.x + front.w / 2)
     radius = {"input": box.h / 2, "output": box.h / 2, "op": 3.0, "layer": 8.0, "module": 8.0}[kind]
     cards = [_rect(front, "card", radius, shift) for shift in ((back, back / 2) if back else ())]
-    bar = f'<rect class="bar" x="{_number(box.x + 5)}" y="{_number(box.y + 10)}" width="3" height="{_number(box.h - 20)}" rx="1.5"/>'
+    bar = _rect(Box(box.id, box.kind, box.x + 5, box.y + 10, 3, box.h - 20, "", ""), "bar", 1.5)
     return "".join(
         [
             f'<g class="node {kind}{" on" if on else ""}" id="{name}" data-id="{_attribute(box.id)}" tabindex="0" '

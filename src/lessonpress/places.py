@@ -50,7 +50,9 @@ def read(text: str, name: str) -> Placed:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise LessonError(f"{name}:{line}", f"this is no YAML: {error.problem or error.context}") from None
-    except (YAMLError, RecursionError, ValueError) as error:
+    except RecursionError:
+        raise LessonError(name, "the values nest too deeply", f"at most {MAX_DEPTH} deep") from None
+    except (YAMLError, ValueError) as error:
         raise LessonError(name, f"this is no YAML: {' '.join(str(error).split())[:300]}") from None
     walk = _Walk(name)
     return Placed(walk.value(root, (), 1) if root is not None else None, walk.lines)
@@ -70,6 +72,9 @@ class _Walk:
             raise self.error(
                 line, path, "too many or too deeply nested values", f"at most {MAX_NODES}, {MAX_DEPTH} deep"
             )
+        kind = str(node.tag).rpartition(":")[2]
+        if not isinstance(node, ScalarNode) and kind not in {"map", "seq"}:
+            raise self.error(line, path, f"the tag !{kind.lstrip('!')}", "plain YAML values only", "Remove the tag.")
         if isinstance(node, MappingNode):
             return self.mapping(node, path)
         if isinstance(node, SequenceNode):
@@ -96,7 +101,7 @@ class _Walk:
             text = str(node.value)[:60]
             if kind == "timestamp":
                 return node.value
-            raise self.error(line, path, f"the tag !{kind} on {text!r}", "plain YAML values only", "Remove the tag.")
+            raise self.error(line, path, f"the tag !{kind.lstrip('!')} on {text!r}", "plain YAML values only", "Remove the tag.")
         try:
             return getattr(self.scalars, f"construct_yaml_{kind}")(node)
         except (ValueError, ArithmeticError) as error:

@@ -60,8 +60,12 @@ def inline(text: str, *, where: str = "prose") -> str:
 
 
 def plain(text: str) -> str:
-    """The words of a Markdown text alone, for titles, alternatives and feeds; maths stays as its TeX source."""
-    words = "".join(_words(_markdown().parse(text)))
+    """The words of a Markdown text alone, for titles, alternatives and feeds; maths stays as its TeX source.
+
+    A single line is read as `inline` reads it, so that a title such as `1. Start` keeps its number.
+    """
+    read = _markdown().parse if "\n" in text.strip() else _markdown().parseInline
+    words = "".join(_words(read(text)))
     return visible(re.sub(r"\s+", " ", words)).strip()
 
 

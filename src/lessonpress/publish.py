@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, history, identity
-from lessonpress.config import Config
+from lessonpress.settings import Config
 from lessonpress.errors import LessonError, LessonErrors
 
 
@@ -50,11 +50,13 @@ def _placed(folder: Path, new: Path, rendered: dict[str, Any], note: str | None)
     """Rename the new revision into its place, then enter it into the history; what is there already stays."""
     revision = rendered["revision"]
     told = history.read(folder, rendered["slug"])
-    before = told["current"]
-    if before == revision and (folder / revision).is_dir():
+    before, there = history.latest(told), (folder / revision).is_dir()
+    if before == revision and there:
         return f"unchanged, revision {revision}"
-    if not (folder / revision).is_dir():
+    if not there:
         _move(new, folder / revision)
+    if before == revision:
+        return f"revision {revision} is back in its place"
     old = canon.read(folder / before / "identity.json") if before and (folder / before).is_dir() else None
     why = identity.reasons(old, canon.read(folder / revision / "identity.json"))
     at = canon.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
@@ -66,8 +68,9 @@ def _placed(folder: Path, new: Path, rendered: dict[str, Any], note: str | None)
 
 def _move(new: Path, place: Path) -> None:
     """Copy a folder beside its place, flush it, and rename it in: it is there whole or not at all."""
+    for left in place.parent.glob(".*.tmp-*"):  # by a publisher that was killed: we hold the lock, so nobody uses it
+        shutil.rmtree(left, ignore_errors=True)
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
-    shutil.rmtree(beside, ignore_errors=True)
     try:
         for path in sorted(new.rglob("*")):
             if path.is_file():

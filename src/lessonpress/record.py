@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lessonpress import canon, judging, lesson
-from lessonpress.config import Config
+from lessonpress.settings import Config
 from lessonpress.recipe import Case, Metric, Recipe, Recorded
 from lessonpress.worker import recorded
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lessonpress import bundle, canon, graph, identity, layout, lesson, manifest, page, picture, replay, weights
-from lessonpress.config import Config
+from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
 

@@ -24,8 +24,14 @@ TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # for the largest difference; h
 COARSE = 2e-2
 NUMBERS = 50_000  # weights and inputs that a page may carry for its slider
 # These change a dtype, or nothing: what they do is read off the recorded dtypes.
-CASTS = frozenset("to type type_as float double half bfloat16 long int short char byte bool cpu".split())
-SAME = frozenset("detach detach_ data real resolve_conj resolve_neg requires_grad_".split())
+CASTS = frozenset([
+    "to", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool",
+    "cpu",
+])
+SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
+ASKED = frozenset([
+    "item", "tolist", "bool", "float", "int", "index", "is_nonzero",
+])  # a number goes from a tensor to Python
 MENDABLE = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError, MemoryError,
             NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
@@ -144,8 +150,9 @@ def figures(program: Program, run: Run, array: Callable[[int], Array]) -> dict[s
         family, _, name = port.partition(":")
         if port in numbers:
             value = operations.settle(array(numbers[port]))
-            told = {"dtype": str(value.dtype), "shape": list(value.shape), "values": [_json(v) for v in value.ravel().tolist()]}
-            out["inputs" if family == "input" else "tensors"][name] = told
+            told = [_json(v) for v in value.ravel().tolist()]
+            group = out["inputs" if family == "input" else "tensors"]
+            group[name] = {"dtype": str(value.dtype), "shape": list(value.shape), "values": told}
     return out
 
 
@@ -199,6 +206,7 @@ class _Builder:
     uncovered: list[str] = field(default_factory=list)
     differences: list[float] = field(default_factory=list)
     given: dict[str, int] = field(default_factory=dict)
+    limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
 
     def __post_init__(self) -> None:
         self.given = _given(self.run)
@@ -220,29 +228,61 @@ class _Builder:
 
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
-        bound, guard = self._bound(call), None
-        told = list(_tensors(call["out"]))
-        if not told:
-            guard = [_json(leaf) for _, leaf in recorded.leaves(call["out"])]
-        out = tuple((self._slot(f"{number}:{path}"), tuple(self._shape(leaf))) for path, leaf in told)
-        name, args = bound.operation.name, tuple(_plain(bound.args))
-        step = Step(number, call["layer"], name, args, out, bound.inplace, guard, self._slack(guard))
+        bound = self._bound(call)
+        name, args = bound.operation.name, _plain(bound.args)
+        told = [(self._slot(f"{number}:{path}"), leaf) for path, leaf in _tensors(call["out"])]
+        first, beside = (told[:1], told[1:]) if bound.inplace or name == "setitem" else (told, [])
+        limit = max([self.limit, *(self.limits[slot] for slot in _slots(args))])
+        guard = None if told else [_json(leaf) for _, leaf in recorded.leaves(call["out"])]
+        slack = limit if guard and any(isinstance(value, float | dict) for value in guard) else 0.0
+        self._do(Step(number, call["layer"], name, tuple(args), self._out(first), bound.inplace, guard, slack))
+        self._look(beside, args)
+        for slot, leaf in told:
+            self.limits[slot] = max(limit, self._precision(leaf["tensor"]))
+        if first and (bound.inplace or bound.operation.writes):
+            self._taint(first[0][0])
+        for slot, leaf in told:
+            self._compare(slot, leaf["tensor"])
+
+    def _look(self, beside: list[tuple[int, dict[str, Any]]], args: list[Any]) -> None:
+        """A write also tells of arguments that look at the memory it went to: they come out as they are."""
+        if not beside:
+            return
+        target = self.slots[_slots(args)[0]]
+        looking = [slot for slot in _slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
+        if len(looking) < len(beside):
+            raise Unsupported("writes more arrays than the replay knows")
+        for out, slot in zip(beside, looking, strict=False):
+            step = self.steps[-1]
+            self._do(Step(step.call, step.layer, "alias", ({"slot": slot},), self._out([out])))
+
+    def _taint(self, written: int) -> None:
+        """What was written with less precision is read with less through every view."""
+        if self.limits[written] > self.limit:
+            for slot in self._beside([written]):
+                self.limits[slot] = max(self.limits[slot], self.limits[written])
+
+    def _out(self, told: list[tuple[int, dict[str, Any]]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The slots and recorded shapes of what comes out."""
+        return tuple((slot, tuple(self.run["values"][leaf["tensor"]]["shape"])) for slot, leaf in told)
+
+    def _do(self, step: Step) -> None:
+        """Carry out a step and keep it."""
         operations.execute(step, self.slots)
         self.steps.append(step)
-        for (slot, _), (_, leaf) in zip(out, told, strict=True):
-            self._compare(self.slots[slot], leaf["tensor"])
 
-    def _slack(self, guard: Any) -> float:
-        """How far a guarded value may be off: not at all for integers and bools."""
-        return self.limit if guard and any(isinstance(v, float | dict) for v in guard) else 0.0
+    def _precision(self, number: int) -> float:
+        """What the recorded dtype of a value lets one expect: a wider tolerance below float64."""
+        dtype = self.run["values"][number]["dtype"]
+        return TOLERANCE.get(dtype, COARSE) if "float" in dtype and dtype != self.run["dtype"] else self.limit
 
-    def _compare(self, seen: Array, number: int) -> None:
+    def _compare(self, slot: int, number: int) -> None:
         """Note how far a value is from the record; Unsupported above the tolerance or for another kind."""
-        expected = operations.settle(self.array(number))
+        seen, expected = self.slots[slot], operations.settle(self.array(number))
         off = difference(seen, expected)
         if seen.dtype != expected.dtype:
             raise Unsupported(f"gives {seen.dtype}, {expected.dtype} was recorded")
-        if off > self.limit:
+        if off > self.limits[slot]:
             raise Unsupported(f"differs from the record by {off:.2g}")
         self.differences.append(off)
 
@@ -253,6 +293,8 @@ class _Builder:
         if call["kind"] == "layer":
             return self._layer(call, args, kwargs)
         name = operations.plain_name(call["op"])
+        if name.strip("_") in ASKED and not list(_tensors(call["out"])):
+            return operations.resolve("alias", args[:1], {})
         if name in CASTS | SAME:
             return self._converted(call, args, kwargs)
         if name in ("getitem", "setitem"):
@@ -264,7 +306,8 @@ class _Builder:
         module = self.modules.get(call["layer"])
         if module is None:
             raise Unsupported("a module that is not registered")
-        weights = {name: {"slot": self._source(family, full)} for family, key in (("param", "parameters"), ("buffer", "buffers"))
+        weights = {name: {"slot": self._source(family, full)}
+                   for family, key in (("param", "parameters"), ("buffer", "buffers"))
                    for name, full in module[key].items()}  # fmt: skip
         params = {name: self._encode(value) for name, value in _structs(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
@@ -310,20 +353,26 @@ class _Builder:
                 raise Unsupported(f"reads {self.lost[source[0]]}")
         if not sources:
             raise Unsupported("reads a tensor of unknown origin")
-        direct = [self._source(*source) for source in sources]
+        direct = [slot for source in sources for slot in self._origins(*source)]
         expected = operations.settle(self.array(leaf["tensor"]))
         for slot in [*direct, *self._beside(direct)]:
             off = difference(self.slots[slot], expected)
-            if off <= self.limit:
+            if off <= self.limits[slot]:
                 self.differences.append(off)
                 return slot
         raise Unsupported("reads numbers that the replay does not have")
 
     def _beside(self, direct: list[int]) -> Iterator[int]:
-        """Other slots in the memory that the sources wrote: a write through one view is read through another."""
+        """Other slots in the memory of some: a write through one view is read through another."""
         for slot, array in self.slots.items():
             if slot not in direct and any(np.may_share_memory(array, self.slots[other]) for other in direct):
                 yield slot
+
+    def _origins(self, family: Any, name: str) -> list[int]:
+        """The slots that a source may mean: its port, or what a call wrote into without giving it."""
+        if isinstance(family, int) and self.ports.get(f"{family}:{name}") not in self.slots:
+            return [slot for step in self.steps if step.call == family for slot in _slots(list(step.args))]
+        return [self._source(family, name)]
 
     def _source(self, family: Any, name: str) -> int:
         """The slot of a source; inputs, parameters and buffers enter when they are first read."""
@@ -333,16 +382,23 @@ class _Builder:
             if port not in self.given:
                 raise Unsupported(f"reads {port}, which no step gives")
             self.slots[slot] = operations.settle(self.array(self.given[port])).copy()
+            self.limits[slot] = self.limit
         return slot
 
     def _slot(self, port: str) -> int:
         """A port's slot, a new one if it has none."""
         return self.ports.setdefault(port, len(self.ports))
 
-    def _shape(self, leaf: Mapping[str, Any]) -> list[int]:
-        """The recorded shape of a tensor."""
-        shape: list[int] = self.run["values"][leaf["tensor"]]["shape"]
-        return shape
+
+def _slots(args: Any) -> list[int]:
+    """The slots that a step's arguments name, in order."""
+    if isinstance(args, list):
+        return [slot for arg in args for slot in _slots(arg)]
+    if not isinstance(args, dict):
+        return []
+    if "slot" in args:
+        return [args["slot"]]
+    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _slots(part)]
 
 
 def _structs(params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, history, manifest, page
-from lessonpress.config import Config
+from lessonpress.settings import Config
 from lessonpress.publish import alone
 
 

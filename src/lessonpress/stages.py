@@ -1,30 +1,60 @@
 """What Snakemake needs to know at parse time: which code each stage runs, and which receipts still hold.
 
-Standard library only, and fast: this is read on every `snakemake`, also when there is nothing to do.
+Fast, and with no imports that Snakemake has not made: this is read on every run, also when there is nothing to do.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
-LESSON = ("canon", "config", "errors", "lesson", "places", "plan", "recipe")
+LESSON = ("canon", "errors", "lesson", "places", "plan", "recipe", "settings")
 CONFINED = ("capture", "failures", "supervise")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "hash": (*LESSON, "hashing"),
-    "execute": ("canon", "config", "errors", "places", *CONFINED, "execute", "worker/*"),
+    "execute": ("canon", "errors", "settings", *CONFINED, "execute", "worker/*"),
     "record": (*LESSON, *CONFINED, "judging", "record", "worker/*"),
     "check": (*LESSON, *CONFINED, "judging", "check", "worker/*"),
     "render": (*LESSON, "bundle", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
                "prose", "render", "replay", "weights", "worker/*", "templates/*"),
-    "publish": ("canon", "config", "errors", "history", "identity", "places", "publish"),
+    "publish": ("canon", "errors", "history", "identity", "publish", "settings"),
     "site": (*LESSON, "history", "identity", "manifest", "page/*", "prose", "publish", "site", "worker/*",
              "templates/*"),
 }  # fmt: skip
+
+
+def settings(given: Mapping[str, Any]) -> Config:
+    """Snakemake's configuration as our settings; `note` belongs to the run and is no setting.
+
+    Raises LessonError at the line of config.yaml that is wrong.
+    """
+    try:
+        return Config.model_validate({key: value for key, value in given.items() if key != "note"})
+    except ValidationError as error:
+        # Only now: the YAML reader with its line numbers costs as much as all the rest of this module.
+        importlib.import_module("lessonpress.config").read()
+        raise LessonError("snakemake --config", " ".join(str(error).split())) from None
+
+
+def put_python_first() -> None:
+    """Let `python` in a rule's shell command be the interpreter that runs Snakemake, whatever its folder is called."""
+    here = str(Path(sys.executable).parent)
+    paths = os.environ.get("PATH", "").split(os.pathsep)
+    if paths[0] != here:
+        os.environ["PATH"] = os.pathsep.join([here, *paths])
 
 
 def files(stage: str) -> list[Path]:

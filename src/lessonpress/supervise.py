@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessonpress.config import Limits
+from lessonpress.settings import Limits
 
 PRINTED = 64 * 1024  # bytes of a lesson's own output that are kept
 # Settings under which the same bits come out on every x86-64 processor; see docs/architecture.md.
@@ -105,7 +105,9 @@ def confine(limits: Limits) -> None:
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (ceiling, ceiling))
+        # At the hard limit the kernel kills without a word; two seconds earlier it says which limit it was.
+        late = kind == resource.RLIMIT_CPU and (hard == resource.RLIM_INFINITY or hard >= value + 2)
+        resource.setrlimit(kind, (ceiling, ceiling + 2 if late else ceiling))
 
 
 def _read(

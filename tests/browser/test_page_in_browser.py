@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_sample import GRAPH, RECIPE, SOURCE, manifest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from lessonpress import page
 from lessonpress.page import numbers
+from tests.page_sample import GRAPH, RECIPE, SOURCE, manifest
 
 pytestmark = pytest.mark.browser
 CHROMIUM = "/usr/bin/chromium"

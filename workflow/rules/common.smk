@@ -1,19 +1,13 @@
 # What the rules share: folders, lessons, and the two notes that are made at parse time.
-import os
-import sys
 from pathlib import Path
 
 from lessonpress import stages
 
-LESSONS = config.get("lessons", "lessons")
-RESULTS = config.get("results", "results")
-WORK = config.get("work", "work")
+SETTINGS = stages.settings(config)
+LESSONS, RESULTS, WORK = SETTINGS.lessons, SETTINGS.results, SETTINGS.work
 SLUGS = stages.lessons(Path(LESSONS))
 
-# The rules call `python`: let it be the one that runs Snakemake, whatever the folder is called.
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ["PATH"]]
-)
+stages.put_python_first()
 stages.note_code(Path(WORK))
 stages.drop_stale_receipts(Path(WORK), Path(RESULTS))
 

@@ -83,14 +83,12 @@ def routes(
 def loops(view: View, rooms: Mapping[str | None, Room], origin: Mapping[str | None, Point]) -> dict[str, Loop]:
     """Every arc of a layer with itself."""
     found = {}
-    for box, names in view.loops.items():
-        module = view.above[box][-1]
-        room, (x, y) = rooms[module], origin[module]
-        at = list(room.level.children).index(box)
-        left, _, height = room.sides[at]
-        found[names[0]] = Loop(
-            names[0], names, box, tenth(x + room.x[at] + left), tenth(y + room.child_top(at) + height / 2), LOOP_R
-        )
+    for module, room in rooms.items():
+        x, y = origin[module]
+        for at, child in enumerate(room.level.children):
+            if names := view.loops.get(child):
+                right, middle = room.x[at] + room.sides[at][0], room.child_top(at) + room.sides[at][2] / 2
+                found[names[0]] = Loop(names[0], names, child, tenth(x + right), tenth(y + middle), LOOP_R)
     return found
 
 

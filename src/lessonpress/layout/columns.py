@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 SWEEPS, POLISH = 5, 4
 GAP = 26.0  # between two boxes
@@ -58,7 +58,7 @@ def arrange(rows: Sequence[Sequence[int]], spans: Sequence[Span], segments: Sequ
     for row, offset in zip(rows, offsets, strict=True):
         for vertex, at in zip(row, offset, strict=True):
             x[vertex] = at - offset[-1] / 2
-    for sweep in range(SWEEPS):
+    for _ in range(SWEEPS):
         _settle(rows, offsets, spans, pull_up, x)
         _settle(rows[::-1], offsets[::-1], spans, pull_down, x)
     for _ in range(POLISH):
@@ -84,7 +84,7 @@ def _pulls(links: Sequence[Sequence[Link]], spans: Sequence[Span]) -> list[list[
 def _offsets(row: Sequence[int], spans: Sequence[Span]) -> list[float]:
     """Each vertex's least distance from the row's first."""
     at = [0.0]
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in pairwise(row):
         at.append(at[-1] + _distance(spans[left], spans[right]))
     return at[: len(row)]
 
@@ -200,7 +200,7 @@ def _run(
 def _gather(rows: Sequence[Sequence[int]], spans: Sequence[Span], lonely: Sequence[bool], x: list[float]) -> None:
     """Draw vertices without any line close to their neighbours."""
     for row in rows:
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in pairwise(row):
             if lonely[right]:
                 x[right] = x[left] + _distance(spans[left], spans[right])
         for right, left in zip(row[::-1], row[-2::-1], strict=False):

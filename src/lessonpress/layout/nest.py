@@ -1,4 +1,4 @@
-"""The published graph as a nest of modules: parents, children, leaves, and what stands for what when some are folded."""
+"""The published graph as a nest of modules: parents, children, leaves, and what stands for what when folded."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .rank import Pair
 
@@ -61,7 +62,7 @@ def _sweep(rows: list[list[int]], which: range, beside: Sequence[Sequence[int]],
 def crossings(rows: Sequence[Sequence[int]], down: Sequence[Sequence[int]]) -> int:
     """How many pairs of segments cross."""
     total = 0
-    for row, below in zip(rows, rows[1:], strict=False):
+    for row, below in pairwise(rows):
         if len(row) < 2 or len(below) < 2:
             continue
         place = {vertex: at for at, vertex in enumerate(below)}

@@ -117,7 +117,7 @@ def _title(nest: Nest, module: str) -> str:
 
 
 def _details(layer: Layer, inside: int) -> list[str]:
-    """The second line: the operation, then the type of an input, the number of calls, or the number of layers inside."""
+    """The second line: the operation, then an input's type, the number of calls, or how many layers are inside."""
     parts = [text.visible(str(layer.get("op") or layer["kind"]))]
     outputs = layer.get("outputs") or ()
     if layer["kind"] == "input" and outputs and outputs[0].get("dtype"):

@@ -206,7 +206,8 @@ def _module(name: str, function: str, names: tuple[str, ...] = (), **options: An
 
 
 for _name, _function in {
-    "Tanh": "tanh", "Sigmoid": "sigmoid", "LogSigmoid": "logsigmoid", "Softsign": "softsign", "Tanhshrink": "tanhshrink",
+    "Tanh": "tanh", "Sigmoid": "sigmoid", "LogSigmoid": "logsigmoid", "Softsign": "softsign",
+    "Tanhshrink": "tanhshrink",
 }.items():  # fmt: skip
     _module(_name, _function)
 for _name, _function in {

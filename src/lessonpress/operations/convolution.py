@@ -31,17 +31,19 @@ def _margins(padding: Any, kernel: list[int], dilation: list[int]) -> list[tuple
 
 def _windows(
     x: Array, kernel: list[int], stride: list[int], margins: list[tuple[int, int]], dilation: list[int], fill: float
-) -> Array:
+) -> Any:
     """All windows of the last axes: [..., out…, kernel…]."""
     rank = len(kernel)
     padded = np.pad(x, [(0, 0)] * (x.ndim - rank) + margins, constant_values=fill)
     spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
     windows = sliding_window_view(padded, spans, axis=tuple(range(-rank, 0)))
-    steps = tuple(slice(None, None, n) for n in (*stride, *dilation))
-    return windows[(Ellipsis, *steps)]
+    index: tuple[Any, ...] = (Ellipsis, *(slice(None, None, n) for n in (*stride, *dilation)))
+    return windows[index]
 
 
-def _convolve(rank: int, x: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _convolve(
+    rank: int, x: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:  # fmt: skip
     """The cross-correlation of [batch, in, …] (or [in, …]) with a weight [out, in / groups, …]."""
     if x.ndim == rank + 1:
         return _convolve(rank, x[None], weight, bias, stride, padding, dilation, groups)[0]

@@ -111,7 +111,7 @@ def arange(start: Any, end: Any, step: Any = 1, *, dtype: str | None = None) -> 
     first, last, by = (np.asarray(x)[()] for x in (start, end, step))
     length = max(int(np.ceil((last - first) / by)), 0)
     sized([length])
-    values = first + np.arange(length) * by
+    values = (first + np.arange(length) * by).astype(np.result_type(first, last, by))
     return values if dtype is None else cast(values, dtype)
 
 

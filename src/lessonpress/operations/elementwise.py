@@ -42,9 +42,11 @@ def each(function: Callable[[float], float]) -> Callable[[Array], Array]:
 
 erf, erfc = each(math.erf), each(math.erfc)
 
-for _name in "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh".split():
+for _name in [
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+]:
     _unary(_name, getattr(np, _name))
-for _name in "asin acos atan asinh acosh atanh".split():
+for _name in ["asin", "acos", "atan", "asinh", "acosh", "atanh"]:
     _unary(_name, getattr(np, "arc" + _name[1:]))
 _unary("rsqrt", lambda x: 1 / np.sqrt(x))
 _unary("reciprocal", lambda x: 1 / x)

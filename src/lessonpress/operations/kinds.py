@@ -17,7 +17,9 @@ RANGES = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**53), 2**53),  # what a JavaScript number holds exactly
 }
-LARGEST = 2**24  # elements of one array; a replay is for small lessons and its program may be hostile
+# A replay is for small lessons, and its program comes from a process that may be hostile.
+LARGEST = 2**24  # elements of one array
+TERMS = 2**28  # terms of one product
 
 
 class Unsupported(Exception):
@@ -92,3 +94,9 @@ def sized(shape: Any) -> tuple[int, ...]:
     if np.prod(np.asarray(sizes, dtype=np.float64)) > LARGEST:
         raise Unsupported(f"an array of shape {list(sizes)} is too large to replay")
     return sizes
+
+
+def affordable(terms: float) -> None:
+    """Refuse (Unsupported) a product of more than `TERMS` terms."""
+    if terms > TERMS:
+        raise Unsupported("a product too large to replay")

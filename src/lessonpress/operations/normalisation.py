@@ -21,13 +21,13 @@ def _scaled(x: Array, weight: Array | None, bias: Array | None) -> Array:
     return x if bias is None else x + bias
 
 
-def _standard(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+def _standard(x: Array, axes: tuple[int, ...], eps: float) -> Any:
     """`x` with mean zero and variance one over some axes."""
     centred = x - x.mean(axis=axes, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=axes, keepdims=True) + eps)
 
 
-def _channels(vector: Array | None, rank: int) -> Array | None:
+def _channels(vector: Any, rank: int) -> Any:
     """A value for every channel, shaped so that it meets axis 1."""
     return None if vector is None else vector.reshape([1, -1] + [1] * (rank - 2))
 
@@ -65,7 +65,7 @@ def batch_norm(
     input: Array, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
     momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """Normalised a channel by the running figures, or in training by the batch's, which then update the running ones."""
+    """Normalised a channel by the running figures, or in training by the batch's, which then update the running."""
     rank = input.ndim
     axes = (0, *range(2, rank))
     mean, var = running_mean, running_var

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.operations.kinds import Array, Unsupported, sized
+from lessonpress.operations.kinds import Array, Unsupported, affordable, sized
 from lessonpress.operations.table import ALIASES, Rewritten, layer, operation, rewrite
 
 Weights = Mapping[str, Array]
@@ -16,28 +16,35 @@ Params = Mapping[str, Any]
 ALIASES.update(linalg_matmul="matmul", ger="outer", vdot="dot")
 
 
+def _product(first: Array, second: Array) -> Any:
+    """The matrix product, refused (Unsupported) where it would be too large for a replay."""
+    inner = max(first.shape[-1], 1)
+    affordable(first.size / inner * second.size / inner)
+    return np.matmul(first, second)
+
+
 @operation("matmul")
 def matmul(input: Array, other: Array) -> Any:
     """The matrix product; vectors lose their axis, leading axes broadcast."""
-    return np.matmul(input, other)
+    return _product(input, other)
 
 
 @operation("mm")
 def mm(input: Array, mat2: Array) -> Any:
     """The product of two matrices."""
-    return np.matmul(input, mat2)
+    return _product(input, mat2)
 
 
 @operation("bmm")
 def bmm(input: Array, mat2: Array) -> Any:
     """The products of two stacks of matrices."""
-    return np.matmul(input, mat2)
+    return _product(input, mat2)
 
 
 @operation("mv")
 def mv(input: Array, vec: Array) -> Any:
     """A matrix times a vector."""
-    return np.matmul(input, vec)
+    return _product(input, vec)
 
 
 @operation("dot")
@@ -49,6 +56,7 @@ def dot(input: Array, tensor: Array) -> Any:
 @operation("inner")
 def inner(input: Array, other: Array) -> Any:
     """The product over the last axes."""
+    affordable(float(input.size) * other.size)
     return np.inner(input, other)
 
 
@@ -62,7 +70,7 @@ def outer(input: Array, vec2: Array) -> Any:
 @operation("addmm")
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta input + alpha mat1 mat2`."""
-    return beta * input + alpha * np.matmul(mat1, mat2)
+    return beta * input + alpha * _product(mat1, mat2)
 
 
 @rewrite("addmv")
@@ -80,13 +88,26 @@ def baddbmm(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
 @operation("einsum", variadic="operands")
 def einsum(equation: str, operands: Sequence[Array]) -> Any:
     """The sum of products that Einstein's notation describes."""
+    affordable(_combinations(equation, operands))
     return np.einsum(equation, *operands)
+
+
+def _combinations(equation: str, operands: Sequence[Array]) -> float:
+    """At most how many terms an equation adds up: the product of its letters' lengths, the dots' included."""
+    sizes: dict[str, int] = {}
+    for term, x in zip(equation.split("->")[0].replace(" ", "").split(","), operands, strict=True):
+        before, dots, after = term.partition("...")
+        spare = x.ndim - len(before) - len(after) if dots else 0
+        letters = [*before, *(str(spare - i) for i in range(spare)), *after]
+        for letter, n in zip(letters, x.shape, strict=True):
+            sizes[letter] = max(n, sizes.get(letter, 1))
+    return float(np.prod(list(sizes.values()), dtype=np.float64))
 
 
 @operation("linear")
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Any:
     """`input Wᵀ + b`; a weight is [out, in]."""
-    product = np.matmul(input, weight.T)
+    product = _product(input, weight.T)
     return product if bias is None else product + bias
 
 

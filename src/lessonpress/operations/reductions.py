@@ -11,7 +11,7 @@ from lessonpress.operations.elementwise import dtype_or
 from lessonpress.operations.kinds import Array, Unsupported, axes, axis, real
 from lessonpress.operations.table import ALIASES, Rewritten, operation, rewrite
 
-ALIASES.update(linalg_vector_norm="vector_norm", linalg_norm="norm")
+ALIASES.update(linalg_vector_norm="vector_norm")
 
 
 def _lines(x: Array, dim: Any) -> tuple[Array, tuple[int, ...]]:
@@ -19,7 +19,7 @@ def _lines(x: Array, dim: Any) -> tuple[Array, tuple[int, ...]]:
     dims = axes(x, dim)
     rest = [d for d in range(x.ndim) if d not in dims]
     moved = x.transpose([*rest, *dims]) if x.ndim else x
-    return moved.reshape([x.shape[d] for d in rest] + [-1 if x.size else int(np.prod([x.shape[d] for d in dims]))]), dims
+    return moved.reshape([*(x.shape[d] for d in rest), int(np.prod([x.shape[d] for d in dims]))]), dims
 
 
 def _kept(result: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
@@ -176,7 +176,20 @@ def norm(input: Array, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype
 def vector_norm(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
     """`linalg.vector_norm(x, ord, dim, keepdim)` is `norm`."""
     named = {("p" if name == "ord" else name): value for name, value in kwargs.items()}
+    named["p"] = 2 if named.get("p") is None else named["p"]
+    if len(args) > 1:
+        del named["p"]
     return "norm", args, named
+
+
+@rewrite("linalg_norm")
+def linalg_norm(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
+    """`linalg.norm` where it is the norm of vectors: of one axis, or of all elements without an order."""
+    order = args[1] if len(args) > 1 else kwargs.get("ord")
+    dim = args[2] if len(args) > 2 else kwargs.get("dim")
+    if order is not None and not isinstance(dim, int):
+        raise Unsupported("a norm of matrices")
+    return vector_norm([args[0], *(2 if a is None else a for a in args[1:2]), *args[2:]], kwargs)
 
 
 @operation("cosine_similarity")
@@ -256,9 +269,26 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
     return np.take_along_axis(input, order, dim), order
 
 
+def _current(name: str) -> None:
+    """Enter a loss's call with the arguments that torch keeps for old code, which must be None."""
+
+    @rewrite(name)
+    def current(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
+        unused = ("weight", "size_average", "reduce", "pos_weight")
+        if any(kwargs.get(old) is not None for old in unused):
+            raise Unsupported(f"{name} with {' or '.join(unused)}")
+        return name, args, {key: value for key, value in kwargs.items() if key not in unused}
+
+
+for _name in ["mse_loss", "l1_loss", "binary_cross_entropy_with_logits", "nll_loss", "cross_entropy"]:
+    _current(_name)
+
+
 def _reduced(loss: Array, reduction: str) -> Any:
     """A loss for each element as `mean`, `sum` or (`none`) itself."""
-    return {"mean": np.mean, "sum": np.sum, "none": np.asarray}[reduction](loss)
+    if reduction == "none":
+        return loss
+    return loss.sum() if reduction == "sum" else loss.mean()
 
 
 @operation("mse_loss")

@@ -46,7 +46,7 @@ def kernels() -> frozenset[str]:
 @cache
 def needs(name: str) -> frozenset[str]:
     """What one definition mentions of the others, by name."""
-    words = set(re.findall(r"op\.\w+|(?<![.\w])\w+", definitions()[name]))
+    words = set(re.findall(r"op\.\w+|(?:(?<![.\w])|(?<=\.\.\.))\w+", definitions()[name]))
     return frozenset(words & definitions().keys()) - {name}
 
 

@@ -12,8 +12,8 @@ from lessonpress.operations.kinds import Array, Unsupported, axes, axis, sized
 from lessonpress.operations.table import ALIASES, Rewritten, layer, operation, rewrite
 
 ALIASES.update(
-    swapaxes="transpose", swapdims="transpose", concat="cat", concatenate="cat", moveaxis="movedim", mH="mT", adjoint="mT",
-    H="T", numpy_T="T", row_stack="vstack",
+    swapaxes="transpose", swapdims="transpose", concat="cat", concatenate="cat", moveaxis="movedim",
+    mH="mT", adjoint="mT", H="T", row_stack="vstack",
 )  # fmt: skip
 
 
@@ -72,9 +72,9 @@ def unflatten(input: Array, dim: int, sizes: Any) -> Array:
 
 
 @operation("transpose", view=True)
-def transpose(input: Array, dim0: int, dim1: int) -> Array:
+def transpose(input: Array, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
-    return np.swapaxes(input, dim0, dim1) if input.ndim else input
+    return input.swapaxes(dim0, dim1) if input.ndim else input
 
 
 @operation("permute", view=True, variadic="dims")
@@ -170,7 +170,7 @@ def repeat_interleave(input: Array, repeats: Any, dim: int | None = None, *, out
 @operation("flip", variadic="dims")
 def flip(input: Array, dims: Any) -> Any:
     """The elements along some axes in reverse order, as a copy."""
-    return np.flip(input, [int(d) for d in dims]).copy()
+    return np.flip(input, tuple(int(d) for d in dims)).copy()
 
 
 @operation("fliplr")
@@ -240,7 +240,8 @@ def split_with_sizes(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
 @operation("chunk", view=True)
 def chunk(input: Array, chunks: int, dim: int = 0) -> list[Array]:
     """Views of at most so many parts of equal length (the last may be shorter)."""
-    return split(input, max(-(-input.shape[dim] // chunks), 1), dim)
+    parts: list[Array] = split(input, max(-(-input.shape[dim] // chunks), 1), dim)
+    return parts
 
 
 @operation("unbind", view=True)
@@ -262,8 +263,10 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
 @operation("diagonal", view=True)
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of the diagonal of two axes, as a new last axis."""
-    found = np.diagonal(input, offset, dim1, dim2)
-    return as_strided(found, found.shape, found.strides, writeable=True)
+    matrices = np.moveaxis(input, (dim1, dim2), (-2, -1))[..., max(-offset, 0) :, max(offset, 0) :]
+    down, right = matrices.strides[-2:]
+    shape = (*matrices.shape[:-2], min(matrices.shape[-2:]))
+    return as_strided(matrices, shape, (*matrices.strides[:-2], down + right), writeable=True)
 
 
 @operation("diag")
@@ -301,7 +304,7 @@ def pad(input: Array, pad: Sequence[int], mode: str = "constant", value: Any = N
 def meshgrid(tensors: Sequence[Array], indexing: str = "ij") -> list[Array]:
     """Each line's values over the grid that all lines span."""
     sized([x.size for x in tensors])
-    return [np.array(x) for x in np.meshgrid(*tensors, indexing="ij" if indexing is None else indexing)]
+    return [np.array(x) for x in np.meshgrid(*tensors, indexing="xy" if indexing == "xy" else "ij")]
 
 
 @layer(view=True)
@@ -311,12 +314,12 @@ def Identity(w: Any, p: Any, input: Array) -> Array:
 
 
 @layer(view=True, start_dim=1, end_dim=-1)
-def Flatten(w: Any, p: Any, input: Array) -> Array:
+def Flatten(w: Any, p: Any, input: Array) -> Any:
     """The axes after the first merged into one."""
     return flatten(input, p["start_dim"], p["end_dim"])
 
 
 @layer(view=True)
-def Unflatten(w: Any, p: Any, input: Array) -> Array:
+def Unflatten(w: Any, p: Any, input: Array) -> Any:
     """One axis parted into several."""
     return unflatten(input, p["dim"], p["unflattened_size"])

@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from lessonpress.operations.kinds import Array, Unsupported, settle
+from lessonpress.operations.kinds import Array, Unsupported, settle, sized
 
 Kernel = Callable[..., Any]
 Rewritten = tuple[str, list[Any], dict[str, Any]]
@@ -49,13 +50,19 @@ ALIASES: dict[str, str] = {}
 REWRITES: dict[str, Callable[..., Rewritten]] = {}
 
 RANDOM = frozenset(
-    "rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson uniform "
-    "exponential geometric cauchy log_normal random dropout1d dropout2d dropout3d feature_dropout alpha_dropout "
-    "native_dropout rrelu gumbel_softmax Dropout1d Dropout2d Dropout3d AlphaDropout".split()
+    [
+        "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "multinomial",
+        "normal", "poisson", "uniform", "exponential", "geometric", "cauchy", "log_normal", "random", "dropout1d",
+        "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout", "native_dropout", "rrelu", "gumbel_softmax",
+        "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout",
+    ]
 )
 _NAMES = {"axis": "dim", "keepdims": "keepdim", "self": "input"}
 WITHOUT_EFFECT = frozenset(
-    "device layout memory_format requires_grad pin_memory non_blocking generator _stacklevel sparse_grad".split()
+    [
+        "device", "layout", "memory_format", "requires_grad", "pin_memory", "non_blocking", "generator",
+        "_stacklevel", "sparse_grad",
+    ]
 )
 
 
@@ -127,7 +134,10 @@ def resolve(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
 
 def _tidy(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Named arguments in the table's spelling, without those that do not change a value."""
-    return {_NAMES.get(k, k): v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    kept = {_NAMES.get(k, k): v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    if kept.get("out") is None:
+        kept.pop("out", None)
+    return kept
 
 
 def _bind(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -151,12 +161,21 @@ def perform(bound: Bound, args: Sequence[Any]) -> Any:
     Results are float64, int64 or bool arrays (or nested lists of them); view operations share memory with their
     argument, in-place ones return the argument itself.
     """
+    if bound.operation.family in ("elementwise", "activations"):
+        _affordable(args)
     with np.errstate(all="ignore"):
         result = _settled(_call(bound.operation, args))
         if bound.inplace:
             np.copyto(args[0], result, casting="unsafe")
             return args[0]
     return result
+
+
+def _affordable(args: Sequence[Any]) -> None:
+    """Refuse (Unsupported) arrays that broadcast to something too large; arrays that do not are their kernel's."""
+    shapes = [x.shape for x in args if isinstance(x, np.ndarray)]
+    longest = [max(sizes) for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
+    sized(longest)
 
 
 def _call(row: Operation, args: Sequence[Any]) -> Any:

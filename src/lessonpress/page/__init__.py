@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lessonpress import prose
-from lessonpress.page import listing, provenance, rendering, view
+from lessonpress.page import example, listing, provenance, rendering, view
 from lessonpress.page.rendering import templates_folder
 from lessonpress.page.site import catalogue, history
 from lessonpress.page.volatile import NO_REVISION, blanked
@@ -32,7 +32,6 @@ def _words(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What the lesson says about itself."""
     title = str(manifest["title"])
     return {
-        "slug": str(manifest.get("slug") or ""),
         "title": Markup(prose.inline(title, where="title")),
         "plain_title": prose.plain(title),
         "question": Markup(prose.inline(str(manifest.get("question") or ""), where="question")),
@@ -62,7 +61,7 @@ def _parts(
 ) -> dict[str, Any]:
     """What was recorded, drawn and published."""
     return {
-        "experiment": view.experiment(manifest, recipe),
+        "experiment": example.experiment(manifest, recipe),
         "steps": view.steps(manifest, sources),
         "graph": Markup(graph_svg),
         "layers": view.layers(manifest, sources),
@@ -75,7 +74,7 @@ def _parts(
         "facts": provenance.facts(manifest),
         "settings": provenance.settings(manifest),
         "digests": provenance.digests(manifest),
-        "page_data": {"figures": view.figure_values(manifest), "places": view.places(manifest, sources)},
+        "page_data": {"figures": example.figure_values(manifest), "places": view.places(manifest, sources)},
     }
 
 

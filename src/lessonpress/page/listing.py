@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from lessonpress import prose
 
@@ -71,7 +72,7 @@ def _coloured(text: str, lexer: Lexer) -> str:
     return "".join(parts)
 
 
-def _colour(kind: _TokenType) -> str:
+def _colour(kind: Any) -> str:
     """The class of a token, the first that fits; most tokens have none, which keeps the page light."""
     return next((name for parent, name in _COLOURS if kind in parent), "")
 

@@ -1,8 +1,8 @@
-"""A manifest read as the parts of a page: each part is a record, or empty when the lesson has nothing to say there."""
+"""What a manifest says of model, checks and files, as records for the page; empty where it says nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -10,40 +10,12 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from lessonpress import prose
-from lessonpress.page import arrays, figures, listing, numbers
+from lessonpress.page import listing, numbers
 from lessonpress.page.listing import Line
 
 _EXCERPT = 10  # lines of source that a step quotes at most
 # Part of every revision folder, though no manifest can hold its own digest or that of a file it is in.
 _ALWAYS = ("bundle.zip", "manifest.json", "identity.json", "SHA256SUMS")
-
-
-@dataclass(frozen=True)
-class Case:
-    """One recorded case with its figures."""
-
-    id: str
-    label: Markup
-    note: Markup
-    matrices: tuple[figures.Matrix, ...]
-    vectors: tuple[figures.Vector, ...]
-    metrics: tuple[tuple[Markup, str, str], ...]  # (label, shown, full precision)
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """The recorded example: its words, the matrices that no case changes, and its cases.
-
-    `note` is what all cases say alike.
-    """
-
-    title: Markup
-    description: Markup
-    control: str
-    note: Markup
-    fixed: tuple[figures.Matrix, ...]
-    cases: tuple[Case, ...]
-    recorded: str
 
 
 @dataclass(frozen=True)
@@ -109,43 +81,6 @@ class File:
     href: str
     size: str
     sha256: str
-
-
-def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Experiment | None:
-    """The recorded example, or None for a lesson without cases."""
-    told = manifest.get("experiment") or {}
-    recorded = told.get("cases") or []
-    if not recorded:
-        return None
-    notes = {str(each.get("note") or "") for each in recorded}
-    shared = notes.pop() if len(notes) == 1 else ""
-    run = recipe.get("experiment") or {}
-    control = (told.get("control") or {}).get("label") or told.get("controlLabel") or "Case"
-    return Experiment(
-        Markup(prose.inline(str(told.get("title") or ""), where="experiment.title")),
-        Markup(prose.html(str(told.get("description") or ""), where="experiment.description")),
-        prose.plain(str(control)),
-        Markup(prose.html(shared, where="experiment.cases: note")),
-        _matrices(recorded[0], recorded, fixed=True),
-        tuple(_case(each, recorded, quiet=bool(shared)) for each in recorded),
-        _facts(run, ("seed", "dtype")),
-    )
-
-
-def figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Full-precision values of every figure that is shown, by the figure's key; what is not shown is left out."""
-    kept: dict[str, Any] = {}
-    cases = (manifest.get("experiment") or {}).get("cases") or []
-    for case in cases:
-        for at, (key, matrix) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True)):
-            if isinstance(matrix["values"], Mapping) or (case is not cases[0] and _same(cases, "matrices", at)):
-                continue
-            shown = arrays.grids(matrix)
-            kept |= {key if len(shown) == 1 else f"{key}/{n}": grid.values for n, grid in enumerate(shown)}
-        for key, vector in zip(_keys(case, "vectors"), case.get("vectors") or [], strict=True):
-            if not isinstance(vector["values"], Mapping):
-                kept[key] = [list(arrays.leaves(arrays.values_of(vector)))[: arrays.ROWS]]
-    return {key: [[_for_script(value) for value in line] for line in lines] for key, lines in kept.items()}
 
 
 def places(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[tuple[str, int, int]]]:
@@ -237,56 +172,6 @@ def _told_file(name: str, told: Mapping[str, Any] | None) -> File:
     return File(name, relative(name), numbers.size(int(told["bytes"])), str(told["sha256"]))
 
 
-def _case(case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, quiet: bool) -> Case:
-    """One case with its figures; `quiet` leaves out the note, because it is said once for all cases."""
-    vectors = case.get("vectors") or []
-    return Case(
-        str(case["id"]),
-        Markup(prose.inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
-        Markup("" if quiet else prose.html(str(case.get("note") or ""), where=f"case {case['id']}: note")),
-        _matrices(case, cases, fixed=False),
-        figures.vectors(
-            vectors, keys=_keys(case, "vectors"), same=[_same(cases, "vectors", at) for at in range(len(vectors))]
-        ),
-        tuple(
-            (Markup(prose.inline(_label(metric))), numbers.short(metric["value"]), numbers.exact(metric["value"]))
-            for metric in case.get("metrics") or []
-        ),
-    )
-
-
-def _for_script(value: Any) -> Any:
-    """A value as a script can read it without loss: integers beyond 2**53 and complex numbers as text."""
-    lossy = isinstance(value, tuple) or (isinstance(value, int) and abs(value) > 2**53)
-    return numbers.exact(value) if lossy else value
-
-
-def _matrices(
-    case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, fixed: bool
-) -> tuple[figures.Matrix, ...]:
-    """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
-    return tuple(
-        figures.matrix(each, key=key)
-        for at, (key, each) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True))
-        if _same(cases, "matrices", at) is fixed
-    )
-
-
-def _label(figure: Mapping[str, Any]) -> str:
-    return str(figure.get("label") or figure.get("id") or "")
-
-
-def _keys(case: Mapping[str, Any], kind: str) -> list[str]:
-    """A key for each figure of a case: case, kind and place, which are unique whatever the ids are."""
-    return [f"{case['id']}/{kind}/{at}" for at in range(len(case.get(kind) or []))]
-
-
-def _same(cases: Sequence[Mapping[str, Any]], kind: str, at: int) -> bool:
-    """Whether the figure at this place holds the same values in every one of several cases."""
-    shown = [(case.get(kind) or [])[at : at + 1] for case in cases]
-    return len(cases) > 1 and all(each and each[0]["values"] == shown[0][0]["values"] for each in shown)
-
-
 def _layer_words(layer: Mapping[str, Any] | None) -> str:
     """A node in a line: `Tanh, gives [1,5,8] float64`."""
     if layer is None:
@@ -328,9 +213,3 @@ def _number(value: Any) -> str:
 
 def _pairs(items: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {numbers.exact(value)}" for name, value in items.items())
-
-
-def _facts(run: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Settings of a run in a line: `seed 21, float64`."""
-    told = [(name, run[name]) for name in names if run.get(name) is not None]
-    return ", ".join(str(value) if name == "dtype" else f"{name} {value}" for name, value in told)

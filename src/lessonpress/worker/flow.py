@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from torch import Tensor
 
 Source = list[int | str]
@@ -15,6 +16,9 @@ class Region:
     __slots__ = ("end", "itemsize", "shape", "start", "strides")
 
     def __init__(self, tensor: Tensor) -> None:
+        if not _stored(tensor):  # sparse and the like: one piece
+            self.itemsize, self.start, self.end, self.shape, self.strides = 1, 0, 1, (), ()
+            return
         self.itemsize = tensor.element_size()
         self.start = tensor.data_ptr()
         self.shape = tuple(tensor.shape)
@@ -65,17 +69,30 @@ class Flow:
     def __init__(self) -> None:
         self.clock = 0
         self.origin: dict[int, tuple[Tensor, Source, int]] = {}
-        self.log: dict[int, list[tuple[int, Source, Region]]] = {}
+        self.log: dict[int, list[tuple[int, Source, Region, Region]]] = {}
+        self.exposed: set[int] = set()
 
     def born(self, tensor: Tensor, source: Source) -> None:
         """`tensor` is the result of `source`, now."""
         self.clock += 1
         self.origin[id(tensor)] = (tensor, source, self.clock)  # kept alive: an id is never used twice
 
-    def written(self, tensor: Tensor, source: Source) -> None:
-        """`source` has just written into `tensor`'s memory."""
+    def written(self, tensor: Tensor, source: Source, part: Tensor | None = None) -> None:
+        """`source` has just written into `tensor`'s memory, only into `part` where that is given, and gave `tensor`."""
+        if tensor.numel() == 0:
+            return self.born(tensor, source)
         self.clock += 1
-        self.log.setdefault(_storage(tensor), []).append((self.clock, source, Region(tensor)))
+        whole = Region(tensor)
+        changed = whole if part is None or part is tensor else Region(part)
+        self.log.setdefault(_storage(tensor), []).append((self.clock, source, changed, whole))
+
+    def expose(self, tensor: Tensor) -> None:
+        """From now on the tensor's memory may be written without torch knowing."""
+        self.exposed.add(_storage(tensor))
+
+    def is_exposed(self, tensor: Tensor) -> bool:
+        """Whether the tensor's memory may be written without torch knowing."""
+        return _storage(tensor) in self.exposed
 
     def knows(self, tensor: Tensor) -> bool:
         """Whether the tensor's birth was seen."""
@@ -93,16 +110,20 @@ class Flow:
             return [source]
         found: list[Source] = []
         mine = Region(tensor)
-        for time, writer, region in reversed(log):
+        for time, writer, changed, whole in reversed(log):
             if time <= since:
                 break
-            if region.overlaps(mine):
+            if changed.overlaps(mine):
                 if writer not in found:
                     found.append(writer)
-                if region.covers(mine):
+                if whole.covers(mine):
                     return found[::-1]
         return [*found, source][::-1] if source not in found else found[::-1]
 
 
+def _stored(tensor: Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_nested
+
+
 def _storage(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+    return tensor.untyped_storage().data_ptr() if _stored(tensor) else -id(tensor)

@@ -57,10 +57,7 @@ def _functions(folder: str, file: str, places: Places) -> dict[str, Callable[...
 
 def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places: Places) -> dict[str, Any]:
     try:
-        result = function(runs)
-        measured, bound, sense = float(result["measured"]), float(result["bound"]), result["sense"]
-        if sense not in ("<=", ">=") or np.isnan(bound):
-            raise ValueError(f"sense {sense!r} and bound {bound!r}: a check gives '<=' or '>=' and a number")
+        measured, bound, sense = _evidence(function(runs))
     except BaseException as error:
         place = {"file": os.path.relpath(function.__code__.co_filename, places.prefix),
                  "line": function.__code__.co_firstlineno}  # fmt: skip
@@ -68,6 +65,18 @@ def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places:
     sentence = (inspect.getdoc(function) or name.removeprefix("check_").replace("_", " ")).splitlines()[0]
     return {"id": name, "sentence": sentence, "measured": _number(measured), "bound": _number(bound), "sense": sense,
             "line": function.__code__.co_firstlineno}  # fmt: skip
+
+
+def _evidence(result: Any) -> tuple[float, float, str]:
+    """What a check returned: measured value, bound, sense. Raises TypeError for anything else."""
+    try:
+        measured, bound, sense = float(result["measured"]), float(result["bound"]), result["sense"]
+        if sense in ("<=", ">=") and not np.isnan(bound):
+            return measured, bound, sense
+    except (KeyError, TypeError, ValueError, IndexError):
+        pass
+    wanted = """{"measured": float, "bound": float, "sense": "<=" or ">="}"""
+    raise TypeError(f"it returned {repr(result)[:100]}; a check returns {wanted}")
 
 
 def _metric(

@@ -20,9 +20,11 @@ from .places import Places
 class Refused(Exception):
     """The lesson's mistake, ready to be told: what was seen, what was expected, and where."""
 
-    def __init__(self, stage: str, seen: str, expected: str = "", place: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, stage: str, seen: str, expected: str = "", place: Mapping[str, Any] | None = None, *, key: str = ""
+    ) -> None:
         super().__init__(seen)
-        self.stage, self.seen, self.expected, self.place = stage, seen, expected, place
+        self.stage, self.seen, self.expected, self.place, self.key = stage, seen, expected, place, key
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -85,7 +87,7 @@ def told(error: BaseException, stage: str, places: Places, context: str | None) 
     """An exception of the lesson's as data: what, where, and the line's own text."""
     if isinstance(error, Refused):
         return {"stage": error.stage, "type": "Refused", "message": error.seen, "expected": error.expected,
-                "place": dict(error.place) if error.place else None, "code": None, "context": None}  # fmt: skip
+                "place": dict(error.place) if error.place else None, "code": None, "context": None, "key": error.key}  # fmt: skip
     place = places.of_traceback(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}

@@ -16,21 +16,33 @@ RECURRENT_OR_ATTENTION = (nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention)
 NOT_SHOWN = frozenset({"self", "args", "kwargs", "device", "dtype", "mode"})
 
 
+Declared = dict[int, tuple[nn.Module, Place | None]]
+
+
 @contextmanager
-def watched(places: Places) -> Iterator[dict[int, tuple[nn.Module, Place | None]]]:
-    """While a model is built: remembers for every module the place in the lesson's files that asked for it."""
-    seen: dict[int, tuple[nn.Module, Place | None]] = {}
-    native = nn.Module.__init__
+def watched(places: Places, seen: Declared | None = None) -> Iterator[Declared]:
+    """While it is open: remembers for every new module the place in the lesson's files that asked for it.
+
+    A copied module was asked for where it was copied. `seen` is what was remembered before.
+    """
+    found: Declared = {} if seen is None else seen
+    native, native_copy = nn.Module.__init__, nn.Module.__setstate__
 
     def __init__(module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
-        seen[id(module)] = (module, places.declared(module, 2))
+        found[id(module)] = (module, places.declared(module, 2))
         native(module, *args, **kwargs)
 
-    nn.Module.__init__ = __init__  # type: ignore[method-assign, assignment]
+    def __setstate__(module: nn.Module, state: Any) -> None:
+        found[id(module)] = (module, places.declared(module, 2))
+        native_copy(module, state)
+
+    nn.Module.__init__ = __init__  # type: ignore[method-assign]
+    nn.Module.__setstate__ = __setstate__  # type: ignore[method-assign]
     try:
-        yield seen
+        yield found
     finally:
         nn.Module.__init__ = native  # type: ignore[method-assign]
+        nn.Module.__setstate__ = native_copy  # type: ignore[method-assign]
 
 
 def children(module: nn.Module) -> dict[str, nn.Module]:
@@ -80,7 +92,7 @@ class ModelMap:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), tensor
 
-    def told(self, declared: dict[int, tuple[nn.Module, Place | None]]) -> dict[str, Any]:
+    def told(self, declared: Declared) -> dict[str, Any]:
         """Every module's class, leafness, parent, parameters and places, by path (the root as `""`)."""
         names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.tensors(kind)}
         out: dict[str, Any] = {}
@@ -89,7 +101,7 @@ class ModelMap:
             above = out[parent]["source"] if parent is not None else None
             place = declared.get(id(module), (None, None))[1]
             out[path] = {
-                "class": class_of(module).__name__, "leaf": is_leaf(module), "parent": parent,
+                "class": class_of(module).__name__, "leaf": bool(path) and is_leaf(module), "parent": parent,
                 "params": constructor(module), "source": place or above,
                 "aliases": self.aliases[path], "training": bool(module.training),
                 "parameters": _own(module, "_parameters", names), "buffers": _own(module, "_buffers", names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from types import CodeType, FrameType, TracebackType
@@ -15,6 +16,7 @@ class Places:
 
     def __init__(self, folder: str) -> None:
         self.prefix = os.path.join(os.path.realpath(folder), "")
+        self.ours = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")  # may lie in a lesson's folder
         self.files: dict[CodeType, str | None] = {}
         self.known: dict[tuple[CodeType, int], Place | None] = {}
 
@@ -22,7 +24,7 @@ class Places:
         """The lesson-relative name of the file in which a code object stands, or None."""
         if code not in self.files:
             name = code.co_filename
-            own = name.startswith(self.prefix)
+            own = name.startswith(self.prefix) and not name.startswith(self.ours)
             self.files[code] = name[len(self.prefix) :].replace(os.sep, "/") if own else None
         return self.files[code]
 
@@ -36,13 +38,11 @@ class Places:
         return None
 
     def declared(self, module: object, depth: int = 1) -> Place | None:
-        """The place where a module that is being constructed was asked for: the first lesson frame outside its own
-        constructors."""
+        """The place where a module under construction was asked for: the first lesson frame outside its own methods."""
         frame: FrameType | None = sys._getframe(depth)
         while frame is not None:
             code = frame.f_code
-            own = code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is module
-            if not own and self.file_of(code) is not None:
+            if self.file_of(code) is not None and not _method_of(module, frame):
                 return self.at(code, frame.f_lasti)
             frame = frame.f_back
         return None
@@ -55,7 +55,7 @@ class Places:
             line, end_line, column, end_column = positions[lasti // 2] if lasti >= 0 else (None,) * 4
             self.known[key] = None if line is None else {
                 "file": self.file_of(code), "line": line, "endLine": end_line or line,
-                "column": (column or 0) + 1, "endColumn": (end_column or 0) + 1,
+                "column": _column(code, line, column), "endColumn": _column(code, end_line or line, end_column),
             }  # fmt: skip
         return self.known[key]
 
@@ -69,3 +69,15 @@ class Places:
                     found = {**found, "line": traceback.tb_lineno, "endLine": traceback.tb_lineno}
             traceback = traceback.tb_next
         return found
+
+
+def _method_of(module: object, frame: FrameType) -> bool:
+    """Whether a frame runs a method of the module itself."""
+    code = frame.f_code
+    return bool(code.co_argcount) and frame.f_locals.get(code.co_varnames[0]) is module
+
+
+def _column(code: CodeType, line: int, offset: int | None) -> int:
+    """A column from 1, in characters; Python counts bytes from 0."""
+    text = linecache.getline(code.co_filename, line).encode()
+    return len(text[: offset or 0].decode(errors="replace")) + 1 if not text.isascii() else (offset or 0) + 1

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 HEAD = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\[#])+')
 PICK = re.compile(r'\[("(?:[^"\\]|\\.)*"|[^\]"]*)\]')
 CALL = re.compile(r"#(\d+|\*)")
+OPERATION = re.compile(r"(\w+@)(.*)(#\d+)", re.DOTALL)
+SPECIAL = re.compile(r'[#@\[\s"]')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -49,6 +51,13 @@ def parse(text: str) -> Address:
     head = HEAD.match(text)
     if head is None:
         raise NoSuchAddress(text, "is no address", [])
+    try:
+        return _parsed(text, head)
+    except ValueError:
+        raise NoSuchAddress(text, "has a name in quotes that cannot be read, or a number that is too long", []) from None
+
+
+def _parsed(text: str, head: re.Match[str]) -> Address:
     at = head.end()
     base = QUOTED.sub(lambda m: json.loads(m[0]), head[0])
     if "@" in QUOTED.sub("", head[0]) and (number := CALL.match(text, at)):
@@ -67,10 +76,10 @@ def parse(text: str) -> Address:
 
 def quoted(path: str) -> str:
     """A module path or id as an address writes it (parts with special characters in double quotes)."""
-    head, hash_, number = path.rpartition("#") if "@" in path else (path, "", "")
-    name, at, scope = (head or path).partition("@") if "@" in path else ("", "", path)
-    parts = [json.dumps(p, ensure_ascii=False) if re.search(r'[#@\[\s"]', p) else p for p in scope.split(".")]
-    return name + at + ".".join(parts) + (hash_ + number if hash_ else "")
+    operation = OPERATION.fullmatch(path)
+    name, scope, number = operation.groups() if operation else ("", path, "")
+    parts = [json.dumps(p, ensure_ascii=False) if SPECIAL.search(p) else p for p in scope.split(".")]
+    return name + ".".join(parts) + number
 
 
 def array(value: Mapping[str, Any], blobs: Mapping[str, str]) -> Array:
@@ -96,23 +105,26 @@ def _index(spec: str) -> Any:
     text = text if text.startswith("[") else f"[{text}]"
     try:
         node = ast.parse(f"x{text}", mode="eval").body
-        if not isinstance(node, ast.Subscript):
+        if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
             raise ValueError
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return tuple(_item(item) for item in items)
-    except (SyntaxError, ValueError, TypeError):
-        raise ValueError(f"{spec!r} is no basic indexing such as [0, :, 1:3]") from None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        raise ValueError(f"{spec!r:.80} is no basic indexing such as [0, :, 1:3]") from None
 
 
 def _item(node: ast.expr) -> Any:
     if isinstance(node, ast.Slice):
-        return slice(
-            *(None if part is None else int(ast.literal_eval(part)) for part in (node.lower, node.upper, node.step))
-        )
+        return slice(*(None if part is None else _whole(part) for part in (node.lower, node.upper, node.step)))
     value = ast.literal_eval(node)
-    if value is Ellipsis or value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise ValueError
+    return value if value is Ellipsis or value is None else _whole(node)
+
+
+def _whole(node: ast.expr) -> int:
+    value = ast.literal_eval(node)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError
+    return value
 
 
 class Run(Mapping[str, Array]):
@@ -131,6 +143,9 @@ class Run(Mapping[str, Array]):
         structs = self.structs(parsed, address)
         found = [self._picked(struct, parsed, address) for struct in structs]
         if parsed.call == "*":
+            shapes = {array.shape: None for array in found}
+            if len(shapes) > 1:
+                raise NoSuchAddress(address, f"cannot be stacked: its calls gave {', '.join(map(str, shapes))}", [])
             return np.stack(found)
         return found[0]
 
@@ -149,7 +164,7 @@ class Run(Mapping[str, Array]):
     def addresses(self) -> list[str]:
         """Every address of the run that names one array."""
         out = [f"input:{quoted(name)}" for name, struct in self.run["inputs"] for name in _paths(struct, name)]
-        out += [f"{kind}:{name}" for kind in ("param", "buffer") for name in self.run[f"{kind}s"]]
+        out += [f"{kind}:{quoted(name)}" for kind in ("param", "buffer") for name in self.run[f"{kind}s"]]
         for layer, calls in self.calls.items():
             for n, call in enumerate(calls):
                 suffix = f"#{n}" if len(calls) > 1 else ""

@@ -38,7 +38,16 @@ def settle() -> None:
     torch._C._set_deterministic_algorithms(True, warn_only=False)
     torch._C._set_mkldnn_enabled(False)
     torch.set_flush_denormal(False)
+    # Attention's fused path gives other last digits, and is taken or not by whether somebody watches.
+    torch.backends.mha.set_fastpath_enabled(False)
+    # What a lesson wants compiled runs eagerly: a compiler needs a disk and processes, and hides the operations.
+    torch.compile = _eager
     torch.set_default_dtype(torch.float32)
+
+
+def _eager(model: Any = None, **_: Any) -> Any:
+    """In the place of `torch.compile`, as a function or a decorator: what is to be compiled, as it is."""
+    return (lambda model: model) if model is None else model
 
 
 def seed(number: int) -> None:
@@ -79,7 +88,7 @@ def _told(places: Places, stage: str, run: str | None, tracer: Tracer | None) ->
     except Failed:
         raise
     except BaseException as error:
-        told = load.told(error, stage, places, tracer.failed if tracer else None)
+        told = load.told(error, stage, places, tracer.context(error) if tracer else None)
         raise Failed({**told, "run": run}) from error
 
 
@@ -121,8 +130,9 @@ class _One:
         with _told(self.places, "call", run["id"], tracer):
             args, kwargs = bound(model, given)
             seed(run["seed"])
-            with tracer.watching():
-                model(*args, **kwargs)
+            with modules.watched(self.places, declared):
+                tracer.run(args, kwargs)
+        drawn |= tracer.drawn
         late = modules.ModelMap(model)  # lazy modules have their parameters only now
         self.structure = late.told(declared)
         held = {
@@ -139,7 +149,7 @@ class _One:
         try:
             return inputs.make(spec, self.dtype)
         except (ValueError, RuntimeError, TypeError, OverflowError) as error:
-            raise load.Refused("inputs", f"input {name}: {error}") from error
+            raise load.Refused("inputs", f"input {name}: {error}", key=name) from error
 
     def _prepared(self, model: nn.Module) -> dict[str, int]:
         """Load stored weights, note every parameter and buffer as drawn, cast, then override. Answers the copies."""
@@ -157,10 +167,12 @@ class _One:
         self.values.memo.clear()
         for name, spec in self.run["parameters"].items():
             if name not in tensors:
-                raise load.Refused(
-                    "parameters", f"the model has no parameter {name}", f"there are: {', '.join(tensors)}"
-                )
-            value = inputs.tensor({"shape": list(tensors[name].shape), **spec}, self.dtype)
+                there = f"there are: {', '.join(tensors) or 'none'}"
+                raise load.Refused("parameters", f"the model has no parameter {name}", there, key=name)
+            try:
+                value = inputs.tensor({"shape": list(tensors[name].shape), **spec}, self.dtype)
+            except (ValueError, RuntimeError, TypeError, OverflowError) as error:
+                raise load.Refused("parameters", f"parameter {name}: {error}", key=name) from error
             tensors[name].data = value.to(tensors[name].dtype)
             drawn[name] = self.values.take(tensors[name])
         return drawn

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,9 @@ from torch.overrides import TorchFunctionMode
 
 from . import portable
 from .flow import Flow, Source
-from .modules import ModelMap, class_of, is_leaf
+from .modules import ModelMap, children, class_of, is_leaf
 from .places import Places
-from .values import Values, dtype_name, readable
+from .values import Values, dtype_name, readable, version
 
 DEPTH = 40
 # Questions about a tensor: no numbers flow out of them into another tensor.
@@ -26,15 +28,25 @@ QUESTIONS = frozenset({
     "size", "dim", "numel", "nelement", "ndimension", "stride", "storage_offset", "data_ptr", "element_size", "__len__",
     "is_floating_point", "is_complex", "is_contiguous", "is_signed", "item", "tolist", "__bool__", "__float__",
     "__int__", "__index__", "__repr__", "__format__", "__hash__", "get_device", "requires_grad_", "retain_grad", "register_hook",
-    "untyped_storage", "storage", "is_inference", "is_pinned", "has_names", "type_as_", "is_tensor", "is_nonzero",
+    "untyped_storage", "storage", "is_inference", "is_pinned", "has_names", "is_tensor", "is_nonzero", "__nonzero__",
+    "__complex__", "__long__", "__dir__", "__reduce_ex__", "__contains__", "__iter__", "numpy", "__array__", "__dlpack__",
+    "__dlpack_device__", "equal", "allclose", "is_same_size", "is_set_to", "is_shared", "backward", "_is_view",
 })  # fmt: skip
+# These hand out the memory itself: it may change without torch knowing.
+EXPOSING = frozenset({"numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage"})
+# These write all of their first argument and read none of it.
+OVERWRITING = frozenset({
+    "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
+    "log_normal_", "set_",
+})  # fmt: skip
+PLAIN = (Tensor, nn.Parameter, nn.Buffer)
 SPELLED = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
     "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",
     "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__imatmul__": "matmul_", "__truediv__": "div",
-    "__div__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__invert__": "bitwise_not", "__and__": "bitwise_and",
+    "__div__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pos__": "positive", "__invert__": "bitwise_not", "__and__": "bitwise_and",
     "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
-    "__rshift__": "bitwise_right_shift",
+    "__rshift__": "bitwise_right_shift", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
 }  # fmt: skip
 REFLECTED = {
     "__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rdiv__": "div", "__rtruediv__": "div",
@@ -52,6 +64,8 @@ def spelled(func: Callable[..., Any]) -> tuple[str, bool]:
         return (owner if name == "__get__" else f"{owner}_"), False
     if name in REFLECTED:
         return REFLECTED[name], True
+    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        name = name.split(".")[0].split("::")[-1]
     return SPELLED.get(name, name.strip("_") if name.startswith("__") else name), False
 
 
@@ -66,32 +80,52 @@ class Tracer:
         self.scopes: list[str] = []
         self.counts: Counter[tuple[str, str]] = Counter()
         self.unregistered: dict[int, tuple[nn.Module, str]] = {}
-        self.quiet = False
-        self.failed: str | None = None
+        self.drawn: dict[str, int] = {}  # parameters and buffers that were made during the run, as they began
+        self.quiet = self.entering = self.stale = False
+        self.failed: tuple[BaseException, str] | None = None
         for kind, source in (("_parameters", "param"), ("_buffers", "buffer")):
             for name, tensor in model.tensors(kind):
                 self.flow.born(tensor, [source, name])
+
+    def run(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called."""
+        with self.watching():
+            self.entering = True
+            return self._container(self.model.model, "", self.model.model, tuple(args), dict(kwargs))
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """While it is open, module calls, tensor operations and custom autograd functions are recorded."""
         native_call, native_apply = nn.Module.__call__, torch.autograd.Function.apply
-        tracer = self
+        tracer, thread, limit = self, threading.get_ident(), sys.getrecursionlimit()
 
         def __call__(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
             run = native_call.__get__(module)
-            return run(*args, **kwargs) if tracer.quiet else tracer.module(module, run, args, kwargs)
+            if tracer.quiet or threading.get_ident() != thread:
+                return run(*args, **kwargs)
+            return tracer.module(module, run, args, kwargs)
 
         def apply(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            run = native_apply.__func__.__get__(function)  # type: ignore[attr-defined]
-            return run(*args, **kwargs) if tracer.quiet else tracer.op(run, args, kwargs, function.__name__)
+            run = native_apply.__func__.__get__(function)
+            # What is checkpointed runs inside a function of torch's own; it is seen as if it were not.
+            seen_through = function.__module__ == "torch.utils.checkpoint"
+            if tracer.quiet or seen_through or threading.get_ident() != thread:
+                return run(*args, **kwargs)
+            return tracer.op(run, args, kwargs, function.__name__)
+
+        def registered(*_: Any) -> None:
+            tracer.stale = True
 
         nn.Module.__call__ = __call__  # type: ignore[method-assign]
         torch.autograd.Function.apply = classmethod(apply)  # type: ignore[method-assign, assignment]
+        hook = nn.modules.module.register_module_module_registration_hook(registered)
+        sys.setrecursionlimit(4 * limit)  # a watched module call takes more frames than a plain one
         try:
             with _Mode(self):
                 yield
         finally:
+            sys.setrecursionlimit(limit)
+            hook.remove()
             nn.Module.__call__ = native_call  # type: ignore[method-assign]
             torch.autograd.Function.apply = native_apply  # type: ignore[method-assign]
 
@@ -101,58 +135,113 @@ class Tracer:
         """Run one tensor operation; it becomes a node when tensors come out of it or are written by it."""
         title, reflected = (name, False) if name else spelled(func)
         raw = getattr(func, "__name__", "")
-        if raw in QUESTIONS or (raw == "__get__" and title in QUESTIONS):
+        if raw in QUESTIONS:
+            if raw in EXPOSING and args and isinstance(args[0], Tensor):
+                self.flow.expose(args[0])
             return func(*args, **kwargs)
-        touched: list[tuple[Tensor, int]] = []
         self.quiet = True
         try:
+            # An attribute is looked at first: most are no tensors, and looking changes nothing.
+            attribute = func(*args, **kwargs) if raw == "__get__" else None
+            if raw == "__get__" and not isinstance(attribute, Tensor):
+                return attribute
+            touched: list[tuple[Tensor, int]] = []
             with torch._C.DisableTorchFunction():
-                if raw == "__get__" and not isinstance(attribute := func(*args, **kwargs), Tensor):
-                    return attribute
-                read = [self.read(arg, touched) for arg in args]
-                named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
-                try:
-                    out = self.replaced.get(func, func)(*args, **kwargs) if raw != "__get__" else attribute
-                except BaseException:
-                    self._failing(f"{title}", args, kwargs)
-                    raise
-                written = [tensor for tensor, version in touched if _version(tensor) != version]
-                if raw == "__set__" and title == "data_":
-                    written = [args[0]]
-                if not written and not _holds_tensor(out):
-                    return out
-                scope = self.scopes[-1]
-                call = self._call(self._numbered(title, scope), f"torch.{title}", "op",
-                                  read[::-1] if reflected else read, named, 3)  # fmt: skip
-                self._finish(call, out if _holds_tensor(out) else tuple(written), written)
-                return out
+                read, named = self._arguments(title, args, kwargs, touched)
+            try:
+                out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
+            except BaseException as error:
+                self._failing(error, title, args, kwargs)
+                raise
+            with torch._C.DisableTorchFunction():
+                if title == "data_" and raw == "__set__":
+                    made, written = args[0], []
+                else:
+                    written = _written(title, touched, args, kwargs, out)
+                    made = out if _holds_tensor(out) else written[0] if len(written) == 1 else tuple(written)
+                if written or _holds_tensor(made):
+                    call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
+                                      read[::-1] if reflected else read, named, 3)  # fmt: skip
+                    self._finish(call, made, written, args[1] if title == "setitem" else None)
+            return out
         finally:
             self.quiet = False
 
+    def _arguments(
+        self, title: str, args: Any, kwargs: Any, touched: list[tuple[Tensor, int]]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """What an operation is given; a tensor that it only overwrites is marked as `unread`."""
+        read = [self.read(arg, touched) for arg in args]
+        named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
+        over = [named.get("out")] + ([read[0]] if title in OVERWRITING and read else [])
+        for struct in over:
+            for leaf in struct.get("tuple", [struct]) if isinstance(struct, dict) else ():
+                if "tensor" in leaf:
+                    leaf["unread"] = True
+        return read, named
+
     def module(self, module: nn.Module, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run one module call: a leaf becomes a node, a container a frame around what runs inside."""
+        if module is self.model.model:
+            if self.entering:
+                self.entering = False
+                return run(*args, **kwargs)
+            return self._container(module, "", run, args, kwargs)
         layer = self._layer(module)
-        return self._leaf(module, layer, run, args, kwargs) if is_leaf(module) else self._container(
-            module, layer, run, args, kwargs)  # fmt: skip
+        if not is_leaf(module):
+            return self._container(module, layer, run, args, kwargs)
+        return (self._hooked if _has_hooks(module) else self._leaf)(module, layer, run, args, kwargs)
+
+    def _hooked(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A leaf with hooks of the author's: what they do stands before and after it."""
+        forward = module.forward
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            return forward(*args, **kwargs) if self.quiet else self._leaf(module, layer, forward, args, kwargs)
+
+        own = module.__dict__.get("forward")
+        module.__dict__["forward"] = watched
+        try:
+            return run(*args, **kwargs)
+        finally:
+            del module.__dict__["forward"]
+            if own is not None:
+                module.__dict__["forward"] = own
 
     def _leaf(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         touched: list[tuple[Tensor, int]] = []
         self.quiet = True
         try:
+            self._settled(module, args, kwargs)
             with torch._C.DisableTorchFunction():
                 read = [self.read(arg, touched) for arg in args]
                 named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
-                try:
+                state = [(name, tensor, version(tensor)) for name, tensor in _buffers(module)]
+            try:
+                # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
+                with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
                     out = run(*args, **kwargs)
-                except BaseException:
-                    self._failing(f"{layer} ({class_of(module).__name__})", args, kwargs)
-                    raise
-                written = [tensor for tensor, version in touched if _version(tensor) != version]
+            except BaseException as error:
+                self._failing(error, f"{layer} ({class_of(module).__name__})", args, kwargs)
+                raise
+            with torch._C.DisableTorchFunction():
                 call = self._call(layer, class_of(module).__name__, "layer", read, named, 4)
-                self._finish(call, out, written)
-                return out
+                self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
+                for name, tensor, before in state:
+                    if version(tensor) != before:
+                        self.flow.written(tensor, [len(self.calls) - 1, name])
+            return out
         finally:
             self.quiet = False
+
+    def _settled(self, module: nn.Module, args: Any, kwargs: Any) -> None:
+        """Give a lazy module its shapes now, and note what it drew before its first call changes it."""
+        if isinstance(module, nn.modules.lazy.LazyModuleMixin) and module.has_uninitialized_params():  # type: ignore[no-untyped-call]
+            module._infer_parameters(module, args, kwargs)  # type: ignore[no-untyped-call]
+            names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.model.tensors(kind)}
+            for _, tensor in (*module._parameters.items(), *module._buffers.items()):
+                if tensor is not None and id(tensor) in names:
+                    self.drawn[names[id(tensor)]] = self.values.take(tensor)
 
     def _container(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         with torch._C.DisableTorchFunction():
@@ -163,9 +252,9 @@ class Tracer:
         self.scopes.append(layer or class_of(module).__name__)
         try:
             out = run(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             if layer:
-                self._failing(f"{layer} ({class_of(module).__name__})", args, kwargs)
+                self._failing(error, f"{layer} ({class_of(module).__name__})", args, kwargs)
             raise
         finally:
             self.inside.pop()
@@ -184,20 +273,23 @@ class Tracer:
         self.calls.append(call)
         return call
 
-    def _finish(self, call: dict[str, Any], out: Any, written: list[Tensor]) -> None:
-        """Note what a call made: new tensors are born of it, written ones hold its numbers from now on."""
-        index = len(self.calls) - 1
+    def _finish(self, call: dict[str, Any], out: Any, written: list[Tensor], index: Any = None) -> None:
+        """Note what a call made: new tensors are born of it, written ones hold its numbers from now on.
+
+        `index` is where a `setitem` wrote: its result is the whole tensor, but only a part of it changed.
+        """
+        number = len(self.calls) - 1
         ids = {id(tensor) for tensor in written}
         first: dict[int, str] = {}
 
         def seen(tensor: Tensor, path: str) -> None:
             first.setdefault(id(tensor), path)
             if id(tensor) not in ids:
-                self.flow.born(tensor, [index, path])
+                self.flow.born(tensor, [number, path])
 
         _walk(out, "", seen, 0)
-        for tensor in written:
-            self.flow.written(tensor, [index, first.get(id(tensor), "")])
+        for n, tensor in enumerate(written):
+            self.flow.written(tensor, [number, first.get(id(tensor), f"written.{n}")], _part(tensor, index))
         call["out"] = self._told(out, None, 0, read=False)
 
     def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Any:
@@ -219,10 +311,10 @@ class Tracer:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             fields = [[f, self._told(getattr(value, f), touched, below, read=read)] for f in value._fields]
             return {"record": type(value).__name__, "fields": fields}
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, (tuple, list, deque)):
             kind = "tuple" if isinstance(value, tuple) else "list"
             return {kind: [self._told(item, touched, below, read=read) for item in value]}
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             return {"dict": [[self._told(k, None, below, read=read), self._told(v, touched, below, read=read)]
                              for k, v in value.items()]}  # fmt: skip
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -235,20 +327,30 @@ class Tracer:
         if not readable(tensor):
             return {"opaque": f"a tensor without numbers of its own ({type(tensor).__name__})"}
         if touched is not None:
-            touched.append((tensor, _version(tensor)))
-        if read and not self.flow.knows(tensor):
-            self._outside(tensor)
+            touched.append((tensor, version(tensor)))
+        if read:
+            if not self.flow.knows(tensor):
+                self._outside(tensor)
+            elif self.flow.exposed and self.flow.is_exposed(tensor) and self.values.stale(tensor):
+                self._outside(tensor, written=True)
         number = self.values.take(tensor, self.flow.writes(tensor))
         return {"tensor": number, "from": self.flow.sources(tensor)} if read else {"tensor": number}
 
-    def _outside(self, tensor: Tensor) -> None:
-        """A tensor that nothing seen has made (from NumPy, from a global …) enters as a source of its own."""
+    def _outside(self, tensor: Tensor, *, written: bool = False) -> None:
+        """A tensor that nothing seen has made, or has written (by NumPy …), enters as a source of its own."""
         scope = self.scopes[-1] if self.scopes else class_of(self.model.model).__name__
         call = self._call(self._numbered("outside", scope), "Outside", "outside", [], {}, 6)
-        self.flow.born(tensor, [len(self.calls) - 1, ""])
+        source: Source = [len(self.calls) - 1, ""]
+        if written:
+            self.flow.written(tensor, source)
+        else:
+            self.flow.born(tensor, source)
+            self.flow.expose(tensor)
         call["out"] = {"tensor": self.values.take(tensor, self.flow.writes(tensor))}
 
     def _layer(self, module: nn.Module) -> str:
+        if id(module) not in self.model.paths and self.stale:
+            self.model, self.stale = ModelMap(self.model.model), False
         if id(module) in self.model.paths:
             return self.model.paths[id(module)]
         if id(module) not in self.unregistered:
@@ -261,13 +363,22 @@ class Tracer:
         self.counts[name, scope] += 1
         return f"{name}@{scope}#{n}"
 
-    def _failing(self, what: str, args: Any, kwargs: Any) -> None:
+    def _failing(self, error: BaseException, what: str, args: Any, kwargs: Any) -> None:
         """Remember the innermost call in which an exception arose, and what it was given."""
-        if self.failed is None:
+        if self.failed is None or self.failed[0] is not error:
             given: list[str] = []
             for value in (*args, *kwargs.values()):
                 _walk(value, "", lambda tensor, path: given.append(self._described(tensor)), 0)
-            self.failed = f"in {what}" + (f", given {', '.join(given[:6])}" if given else "")
+            self.failed = error, f"in {what}" + (f", given {', '.join(given[:6])}" if given else "")
+
+    def context(self, error: BaseException) -> str | None:
+        """In which call an exception arose, and what that was given; None when it arose elsewhere."""
+        chain: BaseException | None = error
+        while chain is not None:
+            if self.failed is not None and self.failed[0] is chain:
+                return self.failed[1]
+            chain = chain.__cause__ or chain.__context__
+        return None
 
     def _described(self, tensor: Tensor) -> str:
         source: Source = self.flow.origin[id(tensor)][1] if self.flow.knows(tensor) else ["", ""]
@@ -290,8 +401,52 @@ class _Mode(TorchFunctionMode):
         return self.tracer.op(func, args, kwargs or {})
 
 
-def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
+def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: Any, out: Any) -> list[Tensor]:
+    """The tensors that an operation has written into, each once."""
+    found = {id(tensor): tensor for tensor, before in touched if version(tensor) != before}
+    first = args[0] if args else None
+    # Tensors made in inference mode count no versions: there the name tells.
+    if isinstance(first, Tensor) and first.is_inference() and (title == "setitem" or (title.endswith("_") and out is first)):
+        found[id(first)] = first
+    if kwargs.get("out") is not None:
+        _walk(kwargs["out"], "", lambda tensor, path: found.setdefault(id(tensor), tensor), 0)
+    return list(found.values())
+
+
+def _part(tensor: Tensor, index: Any) -> Tensor:
+    """The part of a tensor that a basic index selects, as a view; all of it for any other index."""
+    parts = index if isinstance(index, tuple) else (index,)
+    basic = all(part is Ellipsis or type(part) is int or isinstance(part, slice) for part in parts)
+    return tensor[index] if index is not None and basic else tensor
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    """Whether the author has put hooks around a module's forward (torch puts its own around some)."""
+    own = module.__dict__
+    hooks = (*own.get("_forward_hooks", {}).values(), *own.get("_forward_pre_hooks", {}).values())
+    return any(not _library(hook) for hook in hooks)
+
+
+def _library(hook: Any) -> bool:
+    return str(getattr(hook, "__module__", None) or type(hook).__module__).startswith("torch.")
+
+
+def _buffers(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """The buffers of a leaf and of what stands inside it, by local name."""
+    for name, tensor in module.__dict__.get("_buffers", {}).items():
+        if tensor is not None and readable(tensor):
+            yield name, tensor
+    for child_name, child in children(module).items():
+        yield from ((f"{child_name}.{name}", tensor) for name, tensor in _buffers(child))
+
+
+def _unseen(module: nn.Module, touched: list[tuple[Tensor, int]]) -> bool:
+    """Whether neither another mode nor a tensor class of the author's takes part in a leaf's run."""
+    return (
+        torch._C._len_torch_function_stack() == 1
+        and all(type(tensor) in PLAIN for tensor, _ in touched)
+        and all(tensor is None or type(tensor) in PLAIN for tensor in module.__dict__.get("_parameters", {}).values())
+    )
 
 
 def _walk(value: Any, path: str, seen: Callable[[Tensor, str], None], depth: int) -> None:
@@ -304,9 +459,9 @@ def _walk(value: Any, path: str, seen: Callable[[Tensor, str], None], depth: int
     items: Any = ()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         items = ((name, getattr(value, name)) for name in value._fields)
-    elif isinstance(value, (tuple, list)):
+    elif isinstance(value, (tuple, list, deque)):
         items = enumerate(value)
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         items = value.items()
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = ((field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value))

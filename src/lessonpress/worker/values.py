@@ -30,18 +30,23 @@ def readable(tensor: Tensor) -> bool:
                 or isinstance(tensor, (UninitializedParameter, UninitializedBuffer)))  # fmt: skip
 
 
+def version(tensor: Tensor) -> int:
+    """How often torch has counted a write into a tensor; tensors made in inference mode are not counted."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
 class Values:
     """The numbered copies of one run: `take` answers a number, `told` gives their descriptions and bytes."""
 
     def __init__(self, limit: int) -> None:
         self.copies: list[Tensor] = []
         self.limit, self.bytes = limit, 0
-        self.memo: dict[int, tuple[int, int, Tensor]] = {}
+        self.memo: dict[int, tuple[int, tuple[int, int], Tensor]] = {}
 
     def take(self, tensor: Tensor, writes: int = 0) -> int:
         """The number of a copy of `tensor` as it is now; `writes` counts the writes that its storage has seen."""
-        known = self.memo.get(id(tensor))
-        if known is not None and known[1] == writes:
+        known, stamp = self.memo.get(id(tensor)), (writes, version(tensor))
+        if known is not None and known[1] == stamp:
             return known[0]
         copy = tensor.detach()
         if copy.layout is not torch.strided:
@@ -52,8 +57,13 @@ class Values:
         if self.bytes > self.limit:
             raise TooMuch(f"the memory limit for the tensors of one run, {self.limit // 2**20} MiB, is passed")
         self.copies.append(copy.clone(memory_format=torch.contiguous_format))
-        self.memo[id(tensor)] = (len(self.copies) - 1, writes, tensor)
+        self.memo[id(tensor)] = (len(self.copies) - 1, stamp, tensor)
         return len(self.copies) - 1
+
+    def stale(self, tensor: Tensor) -> bool:
+        """Whether a tensor's bytes are other ones than when it was last copied."""
+        known = self.memo.get(id(tensor))
+        return known is not None and raw_bytes(self.copies[known[0]]) != raw_bytes(tensor)
 
     def told(self, blobs: dict[str, str]) -> list[dict[str, Any]]:
         """Each copy's dtype, shape and digest; new bytes are put into `blobs` as base64."""

@@ -1,0 +1,62 @@
+"""What config.yaml may say: where things lie, the site's name, and the worker's limits; every key has a default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[int, Field(gt=0)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Site(_Settings):
+    """The published site."""
+
+    title: str = Field("Lessons", description="The catalogue's title.")
+    base_url: str = Field("", pattern=r"^(https?://.*[^/])?$",
+                          description="Where the site is served, for absolute links; no slash at the end.")  # fmt: skip
+
+
+class Limits(_Settings):
+    """What one worker process may use; each is reported by name when it is hit."""
+
+    wall_seconds: Positive = Field(60, description="Seconds from start to answer.")
+    cpu_seconds: Positive = Field(60, description="Seconds of processor time.")
+    memory_mib: Positive = Field(4096, description="Address space in MiB; torch alone needs about 700.")
+    answer_mib: Positive = Field(64, description="The worker's answer in MiB.")
+    open_files: Positive = Field(256, description="Open file descriptors.")
+    file_mib: Positive = Field(64, description="Any one file that the worker writes into its scratch folder, in MiB.")
+
+
+class Isolation(_Settings):
+    """How strongly a worker must be confined before its answer is published."""
+
+    minimum: Literal["posix-basic"] = Field("posix-basic", description="The weakest profile that may publish.")
+
+
+class Config(_Settings):
+    """All settings; every key has a default."""
+
+    lessons: str = Field("lessons", min_length=1, description="The folder that holds one folder for each lesson.")
+    results: str = Field("results", min_length=1, description="The published site; it is committed.")
+    work: str = Field("work", min_length=1, description="Intermediate files; never committed.")
+    site: Site = Field(Site(), description="What the pages around the lessons say.")
+    limits: Limits = Field(Limits(), description="What one worker process may use.")
+    isolation: Isolation = Field(Isolation(), description="How strongly a worker must be confined.")
+
+    def lesson(self, slug: str) -> Path:
+        """The folder of a lesson's source."""
+        return Path(self.lessons) / slug
+
+    def room(self, slug: str) -> Path:
+        """The folder of a lesson's intermediate files."""
+        return Path(self.work) / slug
+
+    def published(self, slug: str) -> Path:
+        """The folder of a lesson's published revisions."""
+        return Path(self.results) / "models" / slug

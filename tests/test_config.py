@@ -1,0 +1,98 @@
+"""The settings file: defaults for everything, one message for everything that is no setting."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lessonpress import canon, config
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
+
+
+def told(path: Path, text: str) -> str:
+    """The message that a settings file earns, without its folder."""
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LessonError) as caught:
+        config.read(path)
+    return caught.value.message().replace(f"{caught.value.where.split('settings.yaml')[0]}", "")
+
+
+def test_without_a_file_every_setting_has_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`preview` works in any folder."""
+    monkeypatch.chdir(tmp_path)
+    assert config.read() == Config()
+    assert config.read().limits.wall_seconds == 60
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "site: {}\n"])
+def test_what_is_left_out_keeps_its_default(tmp_path: Path, text: str) -> None:
+    """An empty file, and an empty section, change nothing."""
+    (tmp_path / "settings.yaml").write_text(text)
+    assert config.read(tmp_path / "settings.yaml") == Config()
+
+
+def test_a_setting_is_read(tmp_path: Path) -> None:
+    """Settings stand where the file says, also behind a byte order mark."""
+    (tmp_path / "settings.yaml").write_text("\ufefflessons: mine\nlimits: {wall_seconds: 5}\n", encoding="utf-8")
+    read = config.read(tmp_path / "settings.yaml")
+    assert (read.lesson("a"), read.room("a"), read.published("a")) == (
+        Path("mine/a"), Path("work/a"), Path("results/models/a"))  # fmt: skip
+    assert read.limits.wall_seconds == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("site: {titel: x}\n", "settings.yaml:1: site.titel: unknown key; known here: base_url, title. Did you mean title?"),
+        ("\nlesons: x\n", "settings.yaml:2: lesons: unknown key; known here: isolation, lessons, limits, results, site, work."
+         " Did you mean lessons?"),
+        ("limits:\n  wall_seconds: soon\n", "settings.yaml:2: limits.wall_seconds: 'soon' given; "),
+        ("limits:\n  wall_seconds: 0\n", "settings.yaml:2: limits.wall_seconds: 0 given; input should be greater than 0"),
+        ("limits:\n  wall_seconds: true\n", "settings.yaml:2: limits.wall_seconds: True given; "),
+        ("lessons: ''\n", "settings.yaml:1: lessons: '' given; "),
+        ("site: {base_url: 'https://a.example/'}\n", "settings.yaml:1: site.base_url: 'https://a.example/' given; "),
+        ("limits: 5\n", "settings.yaml:1: limits: 5 given; expected a mapping"),
+        ("[1, 2]\n", "settings.yaml:1: [1, 2] given; expected a mapping"),
+        ("a: 1\na: 2\n", "settings.yaml:2: a: this key stands here twice"),
+    ],
+)  # fmt: skip
+def test_what_is_no_setting_is_one_message(tmp_path: Path, text: str, message: str) -> None:
+    """File, line, key, what stood there and what may."""
+    assert told(tmp_path / "settings.yaml", text).startswith(message)
+
+
+def test_several_mistakes_are_told_together(tmp_path: Path) -> None:
+    """A curator mends all of them in one go."""
+    assert told(tmp_path / "settings.yaml", "lesons: x\nwrk: y\n").count("unknown key") == 2
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    """A misspelt --config is no silent return to the defaults."""
+    with pytest.raises(LessonError, match="there is no such file"):
+        config.read(tmp_path / "nowhere.yaml")
+
+
+def test_a_file_that_is_no_text_is_one_message(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 are a mistake, not a traceback."""
+    (tmp_path / "settings.yaml").write_bytes(b"site: \xff\n")
+    with pytest.raises(LessonError, match="byte 6 is no UTF-8"):
+        config.read(tmp_path / "settings.yaml")
+
+
+def test_the_published_schema_is_the_settings_own(project: Path) -> None:
+    """workflow/schemas/config.schema.json says what the settings record says, with a default for every key."""
+    schema = canon.read(project / "workflow" / "schemas" / "config.schema.json")
+    assert schema == config.schema(), (
+        "write it anew: canon.write(Path('workflow/schemas/config.schema.json'), canon.pretty(config.schema()))")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    sections = [schema, *schema["$defs"].values()]
+    keys = [key for section in sections for key in section["properties"].values()]
+    assert all("default" in key for key in keys)
+    assert all("description" in key for key in keys)
+
+
+def test_the_repositorys_own_settings_fit_the_schema(project: Path) -> None:
+    """The settings file in use is valid for any reader of JSON Schema, and for us."""
+    schema = canon.read(project / "workflow" / "schemas" / "config.schema.json")
+    jsonschema.validate(config.read(project / "config.yaml").model_dump(mode="json"), schema)

@@ -1,0 +1,27 @@
+"""How a mistake is told: where, what was seen, what was expected, what to do."""
+
+import pytest
+
+from lessonpress.errors import LessonError, LessonErrors
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (("a:1", "seen"), "a:1: seen."),
+        (("a:1", "seen.", "expected."), "a:1: seen; expected."),
+        (("a:1", "seen", "expected", "Fix it."), "a:1: seen; expected. Fix it."),
+        (("a:1", "seen", "", "Fix it."), "a:1: seen. Fix it."),
+    ],
+)
+def test_a_mistake_is_one_line(parts: tuple[str, ...], text: str) -> None:
+    """Parts that are empty are left out, and full stops are never doubled."""
+    assert str(LessonError(*parts)) == LessonError(*parts).message() == text
+
+
+def test_several_mistakes_are_a_line_each() -> None:
+    """What was found together is told together, each mistake with its own place."""
+    both = LessonErrors([LessonError("a:1", "one"), LessonError("a:2", "two")])
+    assert both.message() == "a:1: one.\na:2: two."
+    assert str(both) == both.message()
+    assert isinstance(both, LessonError)

@@ -1,0 +1,120 @@
+"""A tiny lesson in a scratch repository, and a hand-made capture, for the tests of the parent's rooms."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lessonpress.settings import Config
+
+SLUG = "tiny-affine"
+LESSON = Path(__file__).parent / "lessons" / SLUG
+# The smallest lesson that publishes.
+MODEL = "from torch import nn\n\n\nclass Echo(nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+RECIPE = """\
+schema: 1
+slug: echo
+title: Echo
+model: {file: model.py, class: Echo}
+execution:
+  inputs:
+    x: {shape: [2, 3], dtype: float32, fill: ones}
+"""
+
+
+def write(folder: Path, **texts: str) -> Path:
+    """Write a lesson folder: `recipe` is lesson.yaml, every other name a Python file. Answers the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in {"recipe": RECIPE, "model": MODEL, **texts}.items():
+        (folder / ("lesson.yaml" if name == "recipe" else f"{name}.py")).write_text(text, encoding="utf-8")
+    return folder
+
+
+def repository(root: Path) -> Config:
+    """A scratch repository with the tiny lesson in it."""
+    shutil.copytree(LESSON, root / "lessons" / SLUG, ignore=shutil.ignore_patterns("__pycache__"))
+    return Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+
+
+class Maker:
+    """Collects a run's values as the worker tells them: dtype, shape, and the bytes under their digest."""
+
+    def __init__(self, blobs: dict[str, str]) -> None:
+        self.blobs, self.values = blobs, list[dict[str, Any]]()
+
+    def take(self, array: Any) -> int:
+        """The number of a new value."""
+        array = np.asarray(array)
+        data = array.tobytes()
+        name = hashlib.sha256(data).hexdigest()
+        self.blobs[name] = base64.b64encode(data).decode()
+        self.values.append({"dtype": str(array.dtype), "shape": list(array.shape), "blob": name})
+        return len(self.values) - 1
+
+
+def call(layer: str, op: str, kind: str, inside: int | None, args: Sequence[Any], out: Any) -> dict[str, Any]:
+    """One call of a run."""
+    at = {"file": "model.py", "line": 9, "endLine": 9, "column": 5, "endColumn": 20}
+    return {"layer": layer, "op": op, "kind": kind, "inside": inside, "at": at, "args": list(args), "kwargs": {},
+            "out": out}  # fmt: skip
+
+
+def run(kind: str, shift: float, blobs: dict[str, str]) -> dict[str, Any]:
+    """A run of `pair(line(x), shift)`, `line` called twice, with its numbers made by numpy."""
+    made = Maker(blobs)
+    x, weight = np.arange(6.0).reshape(2, 3), np.eye(3) * 2
+    numbers = {
+        "x": made.take(x), "w": made.take(weight.astype(np.float32)), "first": made.take(x @ weight),
+        "second": made.take(x @ weight @ weight), "sum": made.take(x @ weight @ weight + shift),
+        "count": made.take(np.array([7, 8])),
+    }  # fmt: skip
+
+    def read(name: str, source: list[Any]) -> dict[str, Any]:
+        return {"tensor": numbers[name], "from": [source]}
+
+    line = [
+        call("part.line", "Linear", "layer", 0, [read("x", ["input", "batch.x"])], {"tensor": numbers["first"]}),
+        call("part.line", "Linear", "layer", 0, [read("first", [1, ""])], {"tensor": numbers["second"]}),
+        call("add@Pair#0", "torch.add", "op", 0, [read("second", [2, ""]), shift],
+             {"tuple": [{"tensor": numbers["sum"]}, {"list": [{"tensor": numbers["count"]}, 3]}]}),
+    ]  # fmt: skip
+    given = {"dict": [["x", {"tensor": numbers["x"], "from": [["input", "batch.x"]]}]]}
+    out = {"record": "Result", "fields": [["sum", read("sum", [3, "0"])], ["count", read("count", [3, "1.0"])]]}
+    return {
+        "kind": kind, "seed": 1, "dtype": "float64", "mode": "eval", "inputs": [["batch", given]], "output": out,
+        "calls": [call("", "Module", "module", None, [given], out), *line], "params": {"part.line.weight": numbers["w"]},
+        "buffers": {}, "values": made.values,
+    }  # fmt: skip
+
+
+def _module(kind: str, parent: str | None, *, leaf: bool = False, **more: Any) -> dict[str, Any]:
+    return {"class": kind, "leaf": leaf, "parent": parent, "params": {}, "source": None, "aliases": [],
+            "training": False, "parameters": {}, "buffers": {}, **more}  # fmt: skip
+
+
+def capture() -> dict[str, Any]:
+    """A whole capture with an execution, two cases and a probe."""
+    blobs: dict[str, str] = {}
+    shifts = {"execution": ("execution", 0.0), "one": ("case", 1.0), "two": ("case", 2.0), "off": ("probe", -9.0)}
+    runs = {name: run(kind, shift, blobs) for name, (kind, shift) in shifts.items()}
+    line = _module("Linear", "part", leaf=True, aliases=["same.line"], parameters={"weight": "part.line.weight"})
+    modules = {"": _module("Pair", None), "part": _module("Part", ""), "part.line": line}
+    provenance = {
+        "capturedAt": "2026-01-02T03:04:05+00:00", "productRevision": None, "python": "3.11.9", "torch": "2.13.0",
+        "initialisation": "portable-1", "settings": {"TZ": "UTC"}, "cpu": {}, "host": {}, "isolation": {},
+    }  # fmt: skip
+    return {"schema": 1, "slug": "pair", "runs": runs, "modules": modules, "blobs": blobs, "provenance": provenance}
+
+
+def plan() -> dict[str, Any]:
+    """The plan of which `capture` is the answer."""
+    keys = ("kind", "seed", "dtype", "mode")
+    runs = [{"id": name, **{key: told[key] for key in keys}, "inputs": [["batch", {}]]}
+            for name, told in capture()["runs"].items()]  # fmt: skip
+    return {"runs": runs}

@@ -1,0 +1,144 @@
+"""Publishing with real Snakemake: what is made, what is left alone, and what a curator is told."""
+
+import hashlib
+import json
+import re
+import shutil
+
+import pytest
+
+from tests.workflow.conftest import TINY, House
+
+pytestmark = pytest.mark.workflow
+
+FILES = {
+    "SHA256SUMS", "bundle.zip", "cases.csv", "compare.py", "graph.tensorviz.json", "identity.json", "index.html",
+    "lesson.yaml", "manifest.json", "model.py", "plan.json", "preview.svg", "requirements.txt", "run.py", "verify.py",
+    "weights.safetensors",
+}  # fmt: skip
+
+
+def test_a_lesson_goes_the_whole_way_and_then_rests(house: House) -> None:
+    """A cold run publishes every promised file; a second has nothing to do; every fresh start ends in the same place."""
+    done = house.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    [revision] = house.revisions()
+    assert f"{TINY}: published revision {revision}" in done.stdout + done.stderr
+    folder = house.published / revision
+    assert {path.name for path in folder.iterdir() if path.is_file()} >= FILES
+    assert hashlib.sha256((folder / "identity.json").read_bytes()).hexdigest()[:16] == revision
+    assert (house.folder / "results" / "index.html").is_file()
+    first = house.bytes()
+
+    again = house.snakemake()
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+    shutil.rmtree(house.folder / "work")
+    fresh = house.snakemake()
+    assert f"{TINY}: unchanged, revision {revision}" in fresh.stdout + fresh.stderr
+    assert house.bytes() == first
+
+    shutil.rmtree(house.folder / "results")
+    emptied = house.snakemake()
+    assert emptied.returncode == 0, emptied.stdout + emptied.stderr
+    assert house.revisions() == [revision]
+
+
+def test_the_moment_of_publishing_can_be_fixed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under SOURCE_DATE_EPOCH two publications into an empty site are equal byte for byte."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    assert house.snakemake().returncode == 0
+    first = house.bytes()
+    shutil.rmtree(house.folder / "results")
+    shutil.rmtree(house.folder / "work")
+    assert house.snakemake().returncode == 0
+    assert house.bytes() == first
+
+
+def test_a_change_of_words_makes_a_revision_beside_the_old_one(house: House) -> None:
+    """The old revision's bytes stay, the new one is current, and the history says why."""
+    assert house.snakemake().returncode == 0
+    [old] = house.revisions()
+    before = {name: data for name, data in house.bytes().items() if old in name}
+    recipe = house.lesson / "lesson.yaml"
+    recipe.write_text(re.sub(r"(?m)^title:.*$", "title: Another title", recipe.read_text(encoding="utf-8")))
+    done = house.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    [new] = set(house.revisions()) - {old}
+    assert f"{TINY}: revision {old} → {new} because of: prose" in done.stdout + done.stderr
+    assert {name: data for name, data in house.bytes().items() if old in name} == before
+    history = json.loads((house.published / "revisions.json").read_text(encoding="utf-8"))
+    assert history["current"] == new
+    assert [event["reasons"] for event in history["revisions"]] == [["first publication"], ["prose"]]
+    assert new in (house.published / "index.html").read_text(encoding="utf-8")
+
+
+MISTAKES = {
+    "class": (
+        "lesson.yaml",
+        r"class: (\w+)",
+        r"class: \1x",
+        r"lessons/tiny-affine/lesson\.yaml:\d+|model\.py.*has no class",
+    ),
+    "key": ("lesson.yaml", r"(?m)^title:", "tittle:", r"lesson\.yaml:\d+: tittle: unknown key.*Did you mean title"),
+    "shape": ("lesson.yaml", r"shape: \[(\d+)", r"shape: [9\1", r"lessons/tiny-affine/(lesson\.yaml|\S+\.py):\d+"),
+    "address": (
+        "lesson.yaml",
+        r"(?m)tensor: \S+?([,}\s])",
+        r"tensor: nowhere.at.all\1",
+        r"lesson\.yaml:\d+: .*nowhere",
+    ),
+    "model": (
+        "model.py",
+        r"(?m)^(\s+)return (?=.*\n*\Z)",
+        r"\1raise KeyError('gone')\n\1return ",
+        r"model\.py:\d+: .*KeyError",
+    ),
+    "check": (
+        "checks.py",
+        r'"bound": [^,}]+',
+        '"bound": -1.0',
+        r"checks\.py:\d+: check_\w+: the check fails: measured",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_message_and_publishes_nothing(house: House, mistake: str) -> None:
+    """Each ends in exit 1 and one clear message with file and line; the earlier revision stays byte for byte."""
+    assert house.snakemake().returncode == 0
+    before = house.bytes()
+    file, pattern, replacement, message = MISTAKES[mistake]
+    path = house.lesson / file
+    text, count = re.subn(pattern, replacement, path.read_text(encoding="utf-8"), count=1)
+    assert count == 1
+    path.write_text(text, encoding="utf-8")
+    done = house.snakemake()
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert re.search(message, said), said
+    assert "Traceback" not in said
+    assert house.bytes() == before
+
+
+def test_a_deleted_site_comes_back(house: House) -> None:
+    """A receipt outlives a deleted results folder; the next run notices."""
+    assert house.snakemake().returncode == 0
+    first = set(house.bytes())
+    shutil.rmtree(house.folder / "results")
+    assert house.snakemake().returncode == 0
+    assert set(house.bytes()) == first
+
+
+def test_preview_needs_no_house(house: House) -> None:
+    """A read-only lesson folder, without config and git, becomes a complete revision folder."""
+    alone = house.folder.parent / "alone" / TINY
+    shutil.copytree(house.lesson, alone)
+    for path in alone.rglob("*"):
+        path.chmod(0o555)
+    out = house.folder.parent / "out"
+    elsewhere = House(house.folder.parent / "alone")
+    done = elsewhere.run("lessonpress", "preview", str(alone), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in out.iterdir() if path.is_file()} >= FILES
