@@ -1,0 +1,107 @@
+"""What the worker is asked to do: every default and inheritance written out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessonpress import lesson, plan
+from lessonpress.recipe import Recipe, Spec
+from tests import tiny
+
+
+def recipe(**more: Any) -> Recipe:
+    """A small recipe."""
+    base = {"schema": 1, "slug": "a", "title": "A", "model": {"class": "A", "args": {"width": 2, "deep": True}}}
+    inputs = {"x": {"shape": [2], "dtype": "float32", "fill": "randn"}, "n": {"literal": 3}}
+    return Recipe.model_validate({**base, "execution": {"seed": 4, "inputs": inputs}, **more})
+
+
+def test_without_an_experiment_there_is_one_run() -> None:
+    """The execution is planned with the recipe's seed, mode, dtype and constructor arguments."""
+    assert plan.of(recipe())["runs"] == [{
+        "id": "execution", "kind": "execution", "seed": 4, "mode": "eval", "dtype": "float32",
+        "args": {"width": 2, "deep": True}, "parameters": {},
+        "inputs": [["x", {"shape": [2], "dtype": "float32", "fill": "randn"}], ["n", {"literal": 3}]],
+    }]  # fmt: skip
+
+
+def test_runs_come_in_order_execution_cases_probes() -> None:
+    """The order of runs is the recipe's, and each knows its kind."""
+    runs = plan.of(recipe(experiment={"cases": [{"id": "b"}, {"id": "a"}], "probes": [{"id": "p"}]}))["runs"]
+    assert [(run["id"], run["kind"]) for run in runs] == [
+        ("execution", "execution"), ("b", "case"), ("a", "case"), ("p", "probe")]  # fmt: skip
+
+
+def test_a_case_overrides_experiment_overrides_execution() -> None:
+    """What is said further in wins; what is not said is inherited, and the order of inputs stays forward()'s."""
+    experiment = {
+        "seed": 9, "inputs": {"x": {"fill": 0}},
+        "cases": [{"id": "a", "inputs": {"n": {"literal": 5}}, "args": {"width": 7}}, {"id": "b", "inputs": {"x": {"fill": 1}}}],
+    }  # fmt: skip
+    a, b = plan.of(recipe(experiment=experiment))["runs"][1:]
+    assert a["inputs"] == [["x", {"shape": [2], "dtype": "float32", "fill": 0}], ["n", {"literal": 5}]]
+    assert a["args"] == {"width": 7, "deep": True}
+    assert b["inputs"] == [["x", {"shape": [2], "dtype": "float32", "fill": 1}], ["n", {"literal": 3}]]
+    assert (a["seed"], a["dtype"], a["mode"]) == (9, "float64", "eval")
+
+
+def test_an_experiment_inherits_seed_and_mode_of_the_execution() -> None:
+    """Only the dtype has a default of its own: recording is in float64."""
+    run = plan.of(recipe(execution={"seed": 3, "mode": "train"}, experiment={"cases": [{"id": "a"}]}))["runs"][1]
+    assert (run["seed"], run["mode"], run["dtype"]) == (3, "train", "float64")
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "whole"),
+    [
+        ({"shape": [2], "dtype": "int64", "fill": "ones"}, {"fill": 0}, {"shape": [2], "dtype": "int64", "fill": 0}),
+        ({"shape": [2], "fill": "ramp", "start": 1}, {"fill": 0}, {"shape": [2], "fill": 0}),
+        ({"shape": [2], "fill": "ramp", "start": 1}, {"step": 2}, {"shape": [2], "fill": "ramp", "start": 1, "step": 2}),
+        ({"shape": [2], "dtype": "int64", "fill": 1}, {"values": [3, 4]}, {"shape": [2], "dtype": "int64", "values": [3, 4]}),
+        ({"values": [1, 2], "dtype": "int64"}, {"dtype": "int32"}, {"values": [1, 2], "dtype": "int32"}),
+        ({"shape": [2], "fill": 1}, {"literal": None}, {"literal": None}),
+        ({"literal": 3}, {"shape": [1], "fill": 0}, {"shape": [1], "fill": 0}),
+        ({"list": [{"literal": 1}]}, {"list": []}, {"list": []}),
+        ({"dict": {"a": {"shape": [2], "fill": 1}, "b": {"literal": 1}}}, {"dict": {"a": {"fill": 2}}},
+         {"dict": {"a": {"shape": [2], "fill": 2}, "b": {"literal": 1}}}),
+        ({}, {"values": [1]}, {"values": [1]}),
+    ],
+)  # fmt: skip
+def test_a_spec_inherits_what_it_does_not_say(base: Any, over: Any, whole: Any) -> None:
+    """A new way of saying the values replaces the old one whole; shape and dtype stay."""
+    assert plan.overlaid(base, over) == whole
+
+
+def test_only_given_keys_are_planned() -> None:
+    """A literal None was said; a missing key was not."""
+    assert plan.spec_of(Spec.model_validate({"literal": None})) == {"literal": None}
+    nested = {"dict": {"a": {"list": [{"tuple": [{"literal": 1}]}]}}}
+    assert plan.spec_of(Spec.model_validate(nested)) == nested
+
+
+NUMBERS = st.floats() | st.integers() | st.none() | st.booleans() | st.text(max_size=3)
+
+
+@given(st.recursive(NUMBERS, lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(max_size=3), x, max_size=3)))
+def test_every_value_becomes_strict_json(value: object) -> None:
+    """NaN and the infinities are spelled out, so that the plan is JSON anywhere."""
+    json.dumps(plan.jsonable(value), allow_nan=False)
+
+
+def test_numbers_that_are_none_are_named() -> None:
+    """The worker reads them back from these words."""
+    found = plan.jsonable([float("nan"), float("inf"), -float("inf"), 1.5])
+    assert found == [{"float": "NaN"}, {"float": "Infinity"}, {"float": "-Infinity"}, 1.5]
+
+
+def test_the_tiny_lessons_plan_says_what_is_cut_out() -> None:
+    """The reader's tools find in the plan what is recorded, and how it is cut."""
+    planned = plan.of(lesson.read(Path(tiny.LESSON)).recipe)
+    assert [entry["id"] for entry in planned["record"]] == ["mapped", "halves", "shift", "corner"]
+    assert planned["record"][3] == {"id": "corner", "tensor": "output[0]", "select": "[0, 0]", "reshape": None}
+    assert planned["metrics"][2] == {"id": "spread", "value": "metric_spread", "of": "mapped"}
+    assert planned["runs"][3]["parameters"]["line.bias"] == {"values": [1, 2, 3]}
