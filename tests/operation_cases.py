@@ -649,6 +649,41 @@ INPLACE = [
     case("exp_", X, oracle=torch.exp_),
 ]
 
+MORE = [
+    case("logaddexp", X, Y),
+    case("logaddexp", X * 400, X * 400),
+    case("isclose", ODD, ODD + 1e-9),
+    case("isclose", ODD, ODD, equal_nan=True),
+    case("logit", UNIT.abs()),
+    case("logit", UNIT, eps=0.1),
+    case("var_mean", X, 1),
+    case("std_mean", X, dim=(0, 1), correction=0),
+    case("var_mean", X, False),
+    case("diff", X),
+    case("diff", X, 2, 1),
+    case("trace", SQUARE),
+    case("tensordot", X, floats(3, 4, 2), dims=2),
+    case("tensordot", X, Y, dims=([0, 1], [0, 1])),
+    *[case("cdist", SQUARE, floats(3, 4), p=p) for p in (1.0, 2.0, 3.0, math.inf, 0.0)],
+    case("cdist", X, floats(2, 5, 4)),
+    case("conv_transpose1d", SIGNAL, floats(4, 3, 3), floats(3), 2, 1, 1),
+    case("conv_transpose1d", SIGNAL[0], floats(4, 2, 2), None, 1, 0, 0, 2, 2),
+    case("conv_transpose2d", IMAGE, floats(4, 3, 3, 2), floats(3), (2, 1), (1, 0)),
+    *[case("interpolate", x, scale_factor=2) for x in (SIGNAL, IMAGE)],
+    case("interpolate", IMAGE, size=(14, 6)),
+    case("instance_norm", IMAGE, weight=Z, bias=Z),
+    case("index_put", X, (torch.tensor([0, 1, 0]), torch.tensor([2, 0, 2])), Y[0, :, :], accumulate=True),
+    case("index_put", X, (torch.tensor([0, 1]),), torch.tensor(3.0, dtype=torch.float64)),
+    *[case(op, 3, 4, d) for op in ("tril_indices", "triu_indices") for d in (-1, 0, 1)],
+    *[case("binary_cross_entropy", UNIT.abs(), B.double(), reduction=r) for r in ("mean", "none")],
+    case("huber_loss", X, Y),
+    case("huber_loss", X, Y, delta=0.3, reduction="sum"),
+    case("smooth_l1_loss", X, Y),
+    case("smooth_l1_loss", X, Y, beta=0.2),
+    *[case("kl_div", X, POSITIVE * (POSITIVE > 1), reduction=r) for r in ("batchmean", "sum", "none")],
+    case("kl_div", X, Y, reduction="sum", log_target=True),
+]
+
 CASES = [
     *ELEMENTWISE,
     *ACTIVATIONS,
@@ -659,6 +694,7 @@ CASES = [
     *PRODUCTS,
     *ATTENTION,
     *INPLACE,
+    *MORE,
 ]
 
 
@@ -819,4 +855,26 @@ LAYERS = [
     ),
 ]
 
-ALL: list[Case | LayerCase] = [*CASES, *LAYERS]
+CLASSES, SCORES = whole(5, low=0, high=4), floats(5, 4)
+
+MORE_LAYERS = [
+    *[layer(cls, X, Y) for cls in (nn.MSELoss, nn.L1Loss, nn.BCEWithLogitsLoss)],
+    layer(nn.BCELoss, UNIT.abs(), B.double()),
+    layer(nn.MSELoss, X, Y, reduction="none"),
+    layer(nn.CrossEntropyLoss, SCORES, CLASSES),
+    layer(nn.CrossEntropyLoss, SCORES, CLASSES, reduction="sum", ignore_index=1),
+    layer(nn.NLLLoss, SCORES, CLASSES),
+    layer(
+        nn.ConvTranspose1d, SIGNAL, in_channels=4, out_channels=6, kernel_size=3, stride=2, output_padding=1, groups=2
+    ),
+    layer(nn.ConvTranspose2d, IMAGE, in_channels=4, out_channels=2, kernel_size=2, dilation=2, padding=1, bias=False),
+    layer(nn.Upsample, IMAGE, scale_factor=3),
+    layer(nn.InstanceNorm1d, SIGNAL, num_features=4),
+    layer(nn.InstanceNorm2d, IMAGE, num_features=4, affine=True),
+    layer(nn.ZeroPad1d, SIGNAL, padding=(1, 2)),
+    layer(nn.ZeroPad2d, IMAGE, padding=1),
+    layer(nn.ConstantPad1d, SIGNAL, padding=2, value=1.5),
+    layer(nn.ConstantPad2d, IMAGE, padding=(1, 0, 2, 0), value=-1.0),
+]
+
+ALL: list[Case | LayerCase] = [*CASES, *LAYERS, *MORE_LAYERS]

@@ -212,7 +212,7 @@ def _tensors(call: Call) -> Iterator[tuple[str, Any]]:
     """The tensors that a call reads, with their ports: `input`, `hx.0`, `tensors.1`."""
     for name, struct in named(call):
         for path, leaf in recorded.leaves(struct):
-            if isinstance(leaf, dict) and "tensor" in leaf:
+            if isinstance(leaf, dict) and "tensor" in leaf and "unread" not in leaf:
                 yield (f"{name}.{path}" if path else name), leaf
 
 

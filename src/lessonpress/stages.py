@@ -20,19 +20,19 @@ from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
-LESSON = ("canon", "errors", "lesson", "places", "plan", "recipe", "settings")
-CONFINED = ("capture", "failures", "supervise")
+LESSON = ("errors", "lesson", "places", "recipe", "settings")
+CONFINED = ("canon", "capture", "failures", "supervise", "worker/*")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "hashing"),
-    "execute": ("canon", "errors", "settings", *CONFINED, "execute", "worker/*"),
-    "record": (*LESSON, *CONFINED, "judging", "record", "worker/*"),
-    "check": (*LESSON, *CONFINED, "judging", "check", "worker/*"),
-    "render": (*LESSON, "bundle", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
-               "prose", "render", "replay", "weights", "worker/*", "templates/*"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
+    "execute": (*LESSON, *CONFINED, "execute"),
+    "record": (*LESSON, *CONFINED, "judging", "record"),
+    "check": (*LESSON, *CONFINED, "judging", "check"),
+    "render": (*LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
+               "picture", "plan", "prose", "render", "replay", "weights", "worker/*", "templates/*"),
     "publish": ("canon", "errors", "history", "identity", "publish", "settings"),
-    "site": (*LESSON, "history", "identity", "manifest", "page/*", "prose", "publish", "site", "worker/*",
-             "templates/*"),
+    "site": ("canon", "errors", "history", "identity", "manifest", "page/*", "plan", "prose", "publish", "recipe",
+             "settings", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 

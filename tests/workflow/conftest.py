@@ -53,10 +53,8 @@ class House:
         return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
-def house(tmp_path: Path, project: Path) -> House:
-    """Give a house whose folder's name has a space and a quote, because adopters' have."""
-    folder = tmp_path / "a curator's house"
+def build(folder: Path, project: Path) -> House:
+    """Put our rules and the tiny lesson into a new folder."""
     folder.mkdir()
     for name in ("workflow", "profiles"):
         shutil.copytree(project / name, folder / name)
@@ -64,3 +62,25 @@ def house(tmp_path: Path, project: Path) -> House:
         shutil.copy(project / name, folder / name)
     shutil.copytree(project / "tests" / "lessons" / TINY, folder / "lessons" / TINY)
     return House(folder)
+
+
+@pytest.fixture
+def house(tmp_path: Path, project: Path) -> House:
+    """Give a house whose folder's name has a space and a quote, because adopters' have."""
+    return build(tmp_path / "a curator's house", project)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory, project: Path) -> House:
+    """Publish one house, for `published` to copy."""
+    house = build(tmp_path_factory.mktemp("template") / "house", project)
+    done = house.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return house
+
+
+@pytest.fixture
+def published(template: House, tmp_path: Path) -> House:
+    """Give a house that has published its lesson once."""
+    shutil.copytree(template.folder, tmp_path / "house")
+    return House(tmp_path / "house")

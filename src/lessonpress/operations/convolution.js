@@ -40,6 +40,40 @@ const convolve = (rank, x, weight, bias, stride, padding, dilation, groups) => {
 };
 op.conv1d = (...args) => convolve(1, ...args);
 op.conv2d = (...args) => convolve(2, ...args);
+const transposed = (rank, x, weight, bias, stride, padding, outputPadding, groups, dilation) => {
+  const settings = [stride, padding, outputPadding, groups, dilation];
+  if (x.shape.length === rank + 1) return selected(transposed(rank, unsqueezed(x, 0), weight, bias, ...settings), 0, 0);
+  const [steps, spacing, cut, extra] = [stride, dilation, padding, outputPadding].map((v) => perAxis(v, rank));
+  const [sizes, kernel] = [x.shape.slice(2), weight.shape.slice(2)];
+  const full = sizes.map((n, d) => (n - 1) * steps[d] + spacing[d] * (kernel[d] - 1) + 1 + extra[d]);
+  const [ins, outs] = [x.shape[1] / groups, weight.shape[1]];
+  const out = nd([x.shape[0], outs * groups, ...full], FLOAT);
+  const places = offsets(nd(kernel, INT));
+  for (let g = 0; g < groups; g++) {
+    const lines = permute(narrowed(x, 1, g * ins, ins), [0, ...range(rank).map((d) => d + 2), 1]);
+    const spread = matmul(lines, reshape(narrowed(weight, 0, g * ins, ins), [ins, -1])); // [batch, ..., outs * kernel]
+    for (const place of places) {
+      const at = packed(kernel).map((s, d) => Math.floor(place / s) % kernel[d]);
+      const ours = range(outs).map((o) => selected(spread, -1, o * places.length + place));
+      let target = narrowed(out, 1, g * outs, outs);
+      at.forEach((k, d) => {
+        const from = k * spacing[d];
+        target = sliced(target, d + 2, [from, from + (sizes[d] - 1) * steps[d] + 1, steps[d]]);
+      });
+      write(target, real((a, b) => a + b, target, op.stack(ours, 1)));
+    }
+  }
+  const kept = cut.reduce((y, c, d) => narrowed(y, d + 2, c, full[d] - 2 * c), out);
+  return copy(added(kept, bias && reshape(bias, [-1, ...range(rank).map(() => 1)])));
+};
+op.conv_transpose1d = (...args) => transposed(1, ...args);
+op.conv_transpose2d = (...args) => transposed(2, ...args);
+op.interpolate = (x, size, scale, mode) => {
+  const sizes = x.shape.slice(2);
+  const factors = size !== null ? perAxis(size, sizes.length).map((v, d) => v / sizes[d]) : perAxis(scale, sizes.length);
+  if (mode !== "nearest" || factors.some((f) => f !== Math.floor(f))) refuse(`interpolation of the mode ${mode}`);
+  return factors.reduce((y, f, d) => op.repeat_interleave(y, f, d + 2), copy(x));
+};
 const pooled = (rank, x, size, stride, padding, dilation, ceilMode, fill) => {
   if (ceilMode) refuse("pooling with ceil_mode");
   const kernel = perAxis(size, rank);
@@ -83,6 +117,11 @@ const maxLayer = (rank, p, x) => maxPool(rank, x, p.kernel_size, p.stride, p.pad
 const avgLayer = (rank, p, x) => avgPool(rank, x, p.kernel_size, p.stride, p.padding, p.ceil_mode, p.count_include_pad, p.divisor_override);
 op.Conv1d = (w, p, x) => convLayer(1, w, p, x);
 op.Conv2d = (w, p, x) => convLayer(2, w, p, x);
+const backLayer = (rank, w, p, x) =>
+  transposed(rank, x, w.weight, w.bias, p.stride, p.padding, p.output_padding, p.groups, p.dilation);
+op.ConvTranspose1d = (w, p, x) => backLayer(1, w, p, x);
+op.ConvTranspose2d = (w, p, x) => backLayer(2, w, p, x);
+op.Upsample = (w, p, x) => op.interpolate(x, p.size, p.scale_factor, p.mode);
 op.MaxPool1d = (w, p, x) => maxLayer(1, p, x);
 op.MaxPool2d = (w, p, x) => maxLayer(2, p, x);
 op.AvgPool1d = (w, p, x) => avgLayer(1, p, x);

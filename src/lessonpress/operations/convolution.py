@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from lessonpress.operations.kinds import Array, Unsupported
+from lessonpress.operations.kinds import Array, Unsupported, sized
 from lessonpress.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
@@ -72,6 +72,67 @@ def conv2d(
 ) -> Any:
     """The cross-correlation of [batch, in, height, width] with a weight [out, in / groups, height, width]."""
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _transposed(
+    rank: int, x: Array, weight: Array, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
+    dilation: Any,
+) -> Any:  # fmt: skip
+    """The cross-correlation's adjoint: each input element spreads a weight [in, out / groups, …] over the output."""
+    if x.ndim == rank + 1:
+        return _transposed(rank, x[None], weight, bias, stride, padding, output_padding, groups, dilation)[0]
+    steps, spacing, cut, extra = (_each(value, rank) for value in (stride, dilation, padding, output_padding))
+    kernel = list(weight.shape[2:])
+    sizes = zip(x.shape[2:], steps, spacing, kernel, extra, strict=True)
+    full = [(n - 1) * s + d * (k - 1) + 1 + e for n, s, d, k, e in sizes]
+    out = np.zeros(sized([x.shape[0], weight.shape[1] * groups, *full]))
+    for place in np.ndindex(*kernel):
+        parts = [np.einsum("bi...,io->bo...", ours, theirs[(slice(None), slice(None), *place)])
+                 for ours, theirs in zip(np.split(x, groups, 1), np.split(weight, groups, 0), strict=True)]  # fmt: skip
+        starts = [p * d for p, d in zip(place, spacing, strict=True)]
+        spans = (slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, x.shape[2:], steps, strict=True))
+        out[(slice(None), slice(None), *spans)] += np.concatenate(parts, axis=1)
+    kept = out[(slice(None), slice(None), *(slice(c, n - c) for c, n in zip(cut, full, strict=True)))]
+    return kept.copy() if bias is None else kept + bias.reshape([-1] + [1] * rank)
+
+
+@operation("conv_transpose1d")
+def conv_transpose1d(
+    input: Array, weight: Array, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    """The transposed convolution of [batch, in, length] with a weight [in, out / groups, size]."""
+    return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@operation("conv_transpose2d")
+def conv_transpose2d(
+    input: Array, weight: Array, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    """The transposed convolution of [batch, in, height, width] with a weight [in, out / groups, height, width]."""
+    return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@operation("interpolate")
+def interpolate(
+    input: Array, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
+    recompute_scale_factor: Any = None, antialias: bool = False,
+) -> Any:  # fmt: skip
+    """[batch, channels, …] enlarged by repeating elements; other modes and uneven factors are refused (Unsupported)."""
+    rank = input.ndim - 2
+    wanted = _each(size, rank) if size is not None else None
+    factors = [v / n for v, n in zip(wanted, input.shape[2:], strict=True)] if wanted else _factors(scale_factor, rank)
+    if mode != "nearest" or any(factor != int(factor) for factor in factors):
+        raise Unsupported(f"interpolation of the mode {mode}")
+    for axis, factor in enumerate(factors, 2):
+        input = np.repeat(input, int(factor), axis=axis)
+    return input.copy()
+
+
+def _factors(scale: Any, rank: int) -> list[float]:
+    """The scale of every spatial axis."""
+    return [float(v) for v in scale] if isinstance(scale, list | tuple) else [float(scale)] * rank
 
 
 def _pooled(
@@ -183,6 +244,30 @@ def Conv1d(w: Weights, p: Params, input: Array) -> Any:
 def Conv2d(w: Weights, p: Params, input: Array) -> Any:
     """`conv2d` with the module's weights."""
     return _module(2, w, p, input)
+
+
+def _back(rank: int, w: Weights, p: Params, x: Array) -> Any:
+    """A transposed convolution with a module's weights and settings."""
+    settings = (p["stride"], p["padding"], p["output_padding"], p["groups"], p["dilation"])
+    return _transposed(rank, x, w["weight"], w.get("bias"), *settings)
+
+
+@layer(**_CONV, output_padding=0)
+def ConvTranspose1d(w: Weights, p: Params, input: Array) -> Any:
+    """`conv_transpose1d` with the module's weights."""
+    return _back(1, w, p, input)
+
+
+@layer(**_CONV, output_padding=0)
+def ConvTranspose2d(w: Weights, p: Params, input: Array) -> Any:
+    """`conv_transpose2d` with the module's weights."""
+    return _back(2, w, p, input)
+
+
+@layer(size=None, scale_factor=None, mode="nearest")
+def Upsample(w: Weights, p: Params, input: Array) -> Any:
+    """`interpolate` with the module's settings."""
+    return interpolate(input, p["size"], p["scale_factor"], p["mode"])
 
 
 def _max(rank: int, p: Params, x: Array) -> Any:

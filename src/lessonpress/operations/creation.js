@@ -50,3 +50,9 @@ op.one_hot = (x, classes) => {
   });
   return out;
 };
+const triangleIndices = (rows, columns, keep) => {
+  const pairs = range(rows).flatMap((i) => range(columns).filter((j) => keep(j - i)).map((j) => [i, j]));
+  return nd([2, pairs.length], INT, Float64Array.from([...pairs.map(([i]) => i), ...pairs.map(([, j]) => j)]));
+};
+op.tril_indices = (row, col, offset) => triangleIndices(row, col, (d) => d <= offset);
+op.triu_indices = (row, col, offset) => triangleIndices(row, col, (d) => d >= offset);

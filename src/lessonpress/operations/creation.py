@@ -141,3 +141,16 @@ def one_hot(input: Array, num_classes: int = -1) -> Any:
         raise Unsupported(f"a class number beyond {n} classes")
     sized([*input.shape, min(n, LARGEST + 1)])
     return (input[..., None] == np.arange(n)).astype(np.int64)
+
+
+def _indices(name: str, triangle: Any) -> None:
+    """Enter `tril_indices` or `triu_indices`: the rows and columns of a triangle, as two lines."""
+
+    @operation(name)
+    def indices(row: int, col: int, offset: int = 0, *, dtype: str | None = None) -> Any:
+        rows, columns = sized([row, col])
+        return np.stack(np.nonzero(triangle(np.ones((rows, columns)), offset)))
+
+
+_indices("tril_indices", np.tril)
+_indices("triu_indices", np.triu)

@@ -102,6 +102,12 @@ op.remainder = (input, other) => same(modulo, input, other);
 op.fmod = (input, other) => same((a, b) => a % b, input, other);
 op.pow = (input, exponent) => same(kindOf(input, exponent) === FLOAT ? power : wholePower, input, exponent);
 op.float_power = (input, exponent) => real(power, input, exponent);
+op.logaddexp = (input, other) =>
+  real((a, b) => (a === b ? a + Math.LN2 : Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)))), input, other);
+op.logit = (input, eps) => real((v) => {
+  const x = eps === null ? v : Math.min(Math.max(v, eps), 1 - eps);
+  return Math.log(x / (1 - x));
+}, input);
 op.maximum = (input, other) => same((a, b) => Math.max(a, b), input, other);
 op.minimum = (input, other) => same((a, b) => Math.min(a, b), input, other);
 op.fmax = (input, other) => same((a, b) => (a >= b || Number.isNaN(b) ? a : b), input, other);
@@ -163,9 +169,13 @@ op.contiguous = (input) => (isPacked(input) ? input : copy(input));
 op.copy = (input, src) => src;
 op.fill = (input, value) => map(input.kind, (a, v) => v, input, value);
 op.zero = (input) => nd(input.shape, input.kind);
+op.isclose = (input, other, rtol, atol, equalNan) => {
+  const near = (a, b) => a === b || (equalNan && Number.isNaN(a) && Number.isNaN(b));
+  const within = (a, b) => Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= atol + rtol * Math.abs(b);
+  return test((a, b) => near(a, b) || within(a, b), input, other);
+};
 op.allclose = (input, other, rtol, atol, equalNan) => {
-  const near = (a, b) => a === b || Math.abs(a - b) <= atol + rtol * Math.abs(b) || (equalNan && a !== a && b !== b);
-  return reduce(test(near, input, other), null, false, BOOL, (line) => +line.every((v) => v));
+  return reduce(op.isclose(input, other, rtol, atol, equalNan), null, false, BOOL, (line) => +line.every((v) => v));
 };
 op.equal = (input, other) => {
   if (String(input.shape) !== String(other.shape)) return arr(false);

@@ -78,6 +78,7 @@ for _name, _function in {
     "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
 }.items():  # fmt: skip
     _binary(_name, _function)
+_binary("logaddexp", lambda a, b: np.logaddexp(real(a), real(b)))
 _binary("atan2", lambda a, b: np.arctan2(real(a), real(b)))
 _binary("hypot", lambda a, b: np.hypot(real(a), real(b)))
 _binary("xlogy", lambda a, b: np.where((real(a) == 0) & ~np.isnan(real(b)), 0.0, real(a) * np.log(real(b))))
@@ -266,3 +267,16 @@ def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) ->
     """Each line along `dim` divided by its p-norm, which is taken as at least `eps`."""
     size = np.linalg.norm(input, ord=p, axis=axes(input, dim)[0], keepdims=True)
     return input / np.maximum(size, eps)
+
+
+@operation("isclose")
+def isclose(input: Array, other: Array, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Which elements agree within the tolerances."""
+    return np.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@operation("logit")
+def logit(input: Any, eps: float | None = None) -> Any:
+    """`log(x / (1 - x))`, with x first brought into `[eps, 1 - eps]`."""
+    x = real(input) if eps is None else np.clip(real(input), eps, 1 - eps)
+    return np.log(x / (1 - x))

@@ -97,6 +97,16 @@ op.setitem = (x, index, value) => {
   });
   return x;
 };
+op.index_put = (x, indices, values, accumulate) => {
+  const out = copy(x);
+  const { seen, picks } = parted(out, indices);
+  const { shape, places } = located(seen, picks);
+  const from = flat(broadcast(arr(values), shape));
+  places.forEach((at, i) => {
+    seen.data[at] = converted(from[i] + (accumulate ? seen.data[at] : 0), x.kind);
+  });
+  return out;
+};
 op.select = (x, dim, index) => selected(x, dim, plainNumber(index));
 op.narrow = (x, dim, start, length) => {
   const first = plainNumber(start);

@@ -206,3 +206,15 @@ def index_fill(input: Array, dim: int, index: Array, value: Any) -> Any:
     out = input.copy()
     np.moveaxis(out, dim, 0)[index] = value
     return out
+
+
+@operation("index_put")
+def index_put(input: Array, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """A copy with values written, or added, at the places that one array an axis names."""
+    out = input.copy()
+    index = tuple(indices)
+    if accumulate:
+        np.add.at(out, index, values)
+    else:
+        out[index] = values
+    return out

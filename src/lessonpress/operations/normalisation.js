@@ -54,3 +54,12 @@ op.BatchNorm2d = (w, p, x) => batchNormLayer(w, p, x);
 op.LayerNorm = (w, p, x) => op.layer_norm(x, p.normalized_shape, w.weight, w.bias, p.eps);
 op.RMSNorm = (w, p, x) => op.rms_norm(x, p.normalized_shape, w.weight, p.eps ?? { float32: 2 ** -23, float64: 2 ** -52 }[p.dtype]);
 op.GroupNorm = (w, p, x) => op.group_norm(x, p.num_groups, w.weight, w.bias, p.eps);
+op.instance_norm = (x, mean, spread, weight, bias, fromInput, momentum, eps) => {
+  if (mean || !fromInput) refuse("instance_norm with running figures");
+  const [rank, lines] = [x.shape.length, reshape(x, [...x.shape.slice(0, 2), -1])];
+  const standard = reshape(along(lines, -1, FLOAT, (line) => standardLine(line, eps)), x.shape);
+  return scaled(standard, perChannel(weight, rank), perChannel(bias, rank));
+};
+const instanceLayer = (w, p, x) => op.instance_norm(x, w.running_mean, null, w.weight, w.bias, true, 0, p.eps);
+op.InstanceNorm1d = (w, p, x) => instanceLayer(w, p, x);
+op.InstanceNorm2d = (w, p, x) => instanceLayer(w, p, x);

@@ -89,6 +89,35 @@ def _batch_norm(w: Weights, p: Params, x: Array) -> Any:
     return batch_norm(x, *figures, w.get("weight"), w.get("bias"), p["training"], momentum or 0.0, p["eps"])
 
 
+def _instance_norm(x: Array, weight: Any, bias: Any, eps: float) -> Any:
+    """Mean zero and variance one over each channel of each item, then scaled and shifted a channel."""
+    result = _standard(x, tuple(range(2, x.ndim)), eps)
+    return _scaled(result, _channels(weight, x.ndim), _channels(bias, x.ndim))
+
+
+@operation("instance_norm")
+def instance_norm(
+    input: Array, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Normalised over each channel of each item; with running figures it is refused (Unsupported)."""
+    if running_mean is not None or not use_input_stats:
+        raise Unsupported("instance_norm with running figures")
+    return _instance_norm(input, weight, bias, eps)
+
+
+@layer(eps=1e-5, momentum=0.1, affine=False, track_running_stats=False)
+def InstanceNorm1d(w: Weights, p: Params, input: Array) -> Any:
+    """`instance_norm` of [batch, channels, length]."""
+    return instance_norm(input, w.get("running_mean"), None, w.get("weight"), w.get("bias"), eps=p["eps"])
+
+
+@layer(eps=1e-5, momentum=0.1, affine=False, track_running_stats=False)
+def InstanceNorm2d(w: Weights, p: Params, input: Array) -> Any:
+    """`instance_norm` of [batch, channels, height, width]."""
+    return instance_norm(input, w.get("running_mean"), None, w.get("weight"), w.get("bias"), eps=p["eps"])
+
+
 _BATCH: dict[str, Any] = {"eps": 1e-5, "momentum": 0.1, "affine": True, "track_running_stats": True, "training": False}
 
 

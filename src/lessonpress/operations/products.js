@@ -59,6 +59,21 @@ op.einsum = (equation, operands) => {
   }
   return out;
 };
+op.trace = (x) => reduce(op.diagonal(x, 0, 0, 1), null, false, Math.max(x.kind, INT), total);
+op.tensordot = (a, b, dims) => {
+  const [m, n] = [a.shape.length, b.shape.length];
+  const [left, right] = Array.isArray(dims) ? dims : [range(dims).map((d) => m - dims + d), range(dims)];
+  const [ours, theirs] = [left.map((d) => axis(d, m)), right.map((d) => axis(d, n))];
+  const [rest, others] = [range(m).filter((d) => !ours.includes(d)), range(n).filter((d) => !theirs.includes(d))];
+  const inner = count(ours.map((d) => a.shape[d]));
+  const [sizes, otherSizes] = [rest.map((d) => a.shape[d]), others.map((d) => b.shape[d])];
+  const first = reshape(permute(a, [...rest, ...ours]), [count(sizes), inner]);
+  return reshape(matmul(first, reshape(permute(b, [...theirs, ...others]), [inner, count(otherSizes)])), [...sizes, ...otherSizes]);
+};
+op.cdist = (x1, x2, p) => {
+  const off = real((a, b) => a - b, unsqueezed(x1, -2), unsqueezed(x2, -3));
+  return reduce(off, -1, false, FLOAT, (line) => lineNorm(line, p));
+};
 op.linear = (x, weight, bias) => linear(x, weight, bias);
 op.bilinear = (x1, x2, weight, bias) => added(op.einsum("...i,oij,...j->...o", [x1, weight, x2]), bias);
 op.embedding = (x, weight, padding, maxNorm) => {

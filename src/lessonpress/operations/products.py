@@ -73,6 +73,32 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any =
     return beta * input + alpha * _product(mat1, mat2)
 
 
+@operation("trace")
+def trace(input: Array) -> Any:
+    """The sum of a matrix' diagonal."""
+    return np.trace(input)
+
+
+@operation("tensordot")
+def tensordot(a: Array, b: Array, dims: Any = 2) -> Any:
+    """The sum over the last `dims` axes of one array and the first of the other, or over two lists of axes."""
+    affordable(float(a.size) * b.size)
+    return np.tensordot(a, b, axes=dims)
+
+
+@operation("cdist")
+def cdist(x1: Array, x2: Array, p: float = 2.0, compute_mode: Any = None) -> Any:
+    """The p-norm distance of every row of one array to every row of the other."""
+    affordable(float(x1.size) * x2.shape[-2])
+    off = np.abs(x1[..., :, None, :] - x2[..., None, :, :])
+    return (off**p).sum(axis=-1) ** (1 / p) if p not in (0, np.inf) else _far(off, p)
+
+
+def _far(off: Array, p: float) -> Any:
+    """The distances for p = 0 (how many differ) and p = ∞ (the largest)."""
+    return off.max(axis=-1) if p else np.asarray((off != 0).sum(axis=-1), dtype=np.float64)
+
+
 @rewrite("addmv")
 def addmv(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
     """`addmm` with a vector."""

@@ -42,6 +42,8 @@ op.max = (x, dim, keepdim) => [op.amax(x, dim, keepdim), op.argmax(x, dim, keepd
 op.min = (x, dim, keepdim) => [op.amin(x, dim, keepdim), op.argmin(x, dim, keepdim)];
 op.var = (x, dim, keepdim, correction) => reduce(x, dim, keepdim, FLOAT, (line) => variance(line, correction));
 op.std = (x, dim, keepdim, correction) => real(Math.sqrt, op.var(x, dim, keepdim, correction));
+op.var_mean = (x, dim, keepdim, correction) => [op.var(x, dim, keepdim, correction), op.mean(x, dim, keepdim)];
+op.std_mean = (x, dim, keepdim, correction) => [op.std(x, dim, keepdim, correction), op.mean(x, dim, keepdim)];
 op.norm = (x, p, dim, keepdim) => (p === "nuc" ? refuse("the nuclear norm") : reduce(x, dim, keepdim, FLOAT, (line) => lineNorm(line, p)));
 op.cosine_similarity = (x1, x2, dim, eps) => {
   const shape = commonShape([x1.shape, x2.shape]);
@@ -60,6 +62,10 @@ op.logsumexp = (x, dim, keepdim) =>
     return Math.log(total(line.map((v) => Math.exp(v - top)))) + top;
   });
 op.cumsum = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a + b));
+op.diff = (x, n, dim) => {
+  const less = (line) => line.slice(1).map((v, i) => v - line[i]);
+  return range(n).reduce((y) => along(y, dim, x.kind, less), x);
+};
 op.cumprod = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a * b));
 
 // The places that sort a line, equals in their old order, NaN as the largest.
@@ -75,26 +81,3 @@ op.topk = (x, k, dim, most) => [
   along(x, dim, x.kind, (line) => sortedLine(line, most).slice(0, k)),
   along(x, dim, INT, (line) => sorting(line, most).slice(0, k)),
 ];
-
-const reducedLoss = (loss, reduction) => {
-  if (reduction === "none") return loss;
-  return reduction === "sum" ? op.sum(loss, null, false, null) : op.mean(loss, null, false);
-};
-op.mse_loss = (input, target, reduction) => reducedLoss(real((a, b) => (a - b) ** 2, input, target), reduction);
-op.l1_loss = (input, target, reduction) => reducedLoss(real((a, b) => Math.abs(a - b), input, target), reduction);
-op.binary_cross_entropy_with_logits = (input, target, reduction) =>
-  reducedLoss(real((x, t) => Math.max(x, 0) - x * t + Math.log1p(Math.exp(-Math.abs(x))), input, target), reduction);
-op.nll_loss = (input, target, ignored, reduction) => {
-  const [scores, classes] = input.shape.length > 1 ? [input, target] : [unsqueezed(input, 0), reshape(target, [1])];
-  const at = flat(classes);
-  const lines = permute(scores, [0, ...range(scores.shape.length).slice(2), 1]);
-  const [data, n] = [flat(lines), scores.shape[1]];
-  const loss = nd(target.shape, FLOAT, Float64Array.from(at, (c, i) => (c === ignored ? 0 : -data[i * n + c])));
-  const sum = total(loss.data);
-  if (reduction === "none") return loss;
-  return nd([], FLOAT, Float64Array.of(reduction === "sum" ? sum : sum / at.filter((c) => c !== ignored).length));
-};
-op.cross_entropy = (input, target, ignored, reduction, smoothing) => {
-  if (target.kind === FLOAT || smoothing > 0) refuse("cross_entropy with soft targets");
-  return op.nll_loss(op.log_softmax(input, input.shape.length > 1 ? 1 : 0), target, ignored, reduction);
-};

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.operations.activations import log_softmax
 from lessonpress.operations.elementwise import dtype_or
 from lessonpress.operations.kinds import Array, Unsupported, axes, axis, real
 from lessonpress.operations.table import ALIASES, Rewritten, operation, rewrite
@@ -130,6 +129,18 @@ def std(input: Array, dim: Any = None, keepdim: bool = False, *, correction: Any
     return np.sqrt(var(input, dim, keepdim, correction=correction))
 
 
+@operation("var_mean")
+def var_mean(input: Array, dim: Any = None, keepdim: bool = False, *, correction: Any = 1) -> Any:
+    """`var` and `mean` together."""
+    return var(input, dim, keepdim, correction=correction), mean(input, dim, keepdim)
+
+
+@operation("std_mean")
+def std_mean(input: Array, dim: Any = None, keepdim: bool = False, *, correction: Any = 1) -> Any:
+    """`std` and `mean` together."""
+    return std(input, dim, keepdim, correction=correction), mean(input, dim, keepdim)
+
+
 def _spread(name: str) -> None:
     """Enter the older forms `name(unbiased)` and `name(dim, unbiased, keepdim)`."""
 
@@ -146,8 +157,8 @@ def _spread(name: str) -> None:
         return name, given, named
 
 
-_spread("var")
-_spread("std")
+for _name in ["var", "std", "var_mean", "std_mean"]:
+    _spread(_name)
 
 
 def _norm_of(lines: Array, p: Any) -> Any:
@@ -233,6 +244,12 @@ def cumsum(input: Array, dim: int, *, dtype: str | None = None) -> Any:
     return np.cumsum(input, axis=axis(dim, input.ndim), dtype=_summed(input, dtype)).reshape(input.shape)
 
 
+@operation("diff")
+def diff(input: Array, n: int = 1, dim: int = -1) -> Any:
+    """Each element less the one before it along `dim`, `n` times over."""
+    return np.diff(input, n, axis=dim)
+
+
 @operation("cumprod")
 def cumprod(input: Array, dim: int, *, dtype: str | None = None) -> Any:
     """The running product along `dim`."""
@@ -267,65 +284,3 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
     """The `k` largest (or smallest) elements along `dim`, in order, and their places."""
     order = np.take(_order(input, dim, largest), range(k), axis=dim)
     return np.take_along_axis(input, order, dim), order
-
-
-def _current(name: str) -> None:
-    """Enter a loss's call with the arguments that torch keeps for old code, which must be None."""
-
-    @rewrite(name)
-    def current(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
-        unused = ("weight", "size_average", "reduce", "pos_weight")
-        if any(kwargs.get(old) is not None for old in unused):
-            raise Unsupported(f"{name} with {' or '.join(unused)}")
-        return name, args, {key: value for key, value in kwargs.items() if key not in unused}
-
-
-for _name in ["mse_loss", "l1_loss", "binary_cross_entropy_with_logits", "nll_loss", "cross_entropy"]:
-    _current(_name)
-
-
-def _reduced(loss: Array, reduction: str) -> Any:
-    """A loss for each element as `mean`, `sum` or (`none`) itself."""
-    if reduction == "none":
-        return loss
-    return loss.sum() if reduction == "sum" else loss.mean()
-
-
-@operation("mse_loss")
-def mse_loss(input: Array, target: Array, reduction: str = "mean") -> Any:
-    """The squared distance to the target."""
-    return _reduced((input - target) ** 2, reduction)
-
-
-@operation("l1_loss")
-def l1_loss(input: Array, target: Array, reduction: str = "mean") -> Any:
-    """The absolute distance to the target."""
-    return _reduced(np.abs(input - target), reduction)
-
-
-@operation("binary_cross_entropy_with_logits")
-def binary_cross_entropy_with_logits(input: Array, target: Array, reduction: str = "mean") -> Any:
-    """`-log` of the probability that the logits' sigmoid gives the target, without overflow."""
-    return _reduced(np.maximum(input, 0) - input * target + np.log1p(np.exp(-np.abs(input))), reduction)
-
-
-@operation("nll_loss")
-def nll_loss(input: Array, target: Array, ignore_index: int = -100, reduction: str = "mean") -> Any:
-    """Minus the log-probability that `input` (classes on axis 1, or the only axis) gives the target class."""
-    scores, classes = (input, target) if input.ndim > 1 else (input[None], target.reshape(1))
-    counted = classes != ignore_index
-    picked = np.take_along_axis(scores, np.where(counted, classes, 0)[:, None], axis=1)[:, 0]
-    loss = np.where(counted, -picked, 0.0)
-    if reduction == "mean":
-        return loss.sum() / real(counted.sum())
-    return loss.sum() if reduction == "sum" else loss.reshape(target.shape)
-
-
-@operation("cross_entropy")
-def cross_entropy(
-    input: Array, target: Array, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
-) -> Any:
-    """`nll_loss` of the logits' log-softmax; targets are class numbers."""
-    if target.dtype.kind == "f" or label_smoothing > 0:
-        raise Unsupported("cross_entropy with soft targets")
-    return nll_loss(log_softmax(input, 1 if input.ndim > 1 else 0), target, ignore_index, reduction)

@@ -174,3 +174,8 @@ op.meshgrid = (tensors, indexing) => {
 op.Identity = (w, p, input) => input;
 op.Flatten = (w, p, input) => op.flatten(input, p.start_dim, p.end_dim);
 op.Unflatten = (w, p, input) => op.unflatten(input, p.dim, p.unflattened_size);
+const padLayer = (rank, p, x) => op.pad(x, Array.isArray(p.padding) ? p.padding : range(2 * rank).map(() => +p.padding), "constant", p.value);
+op.ZeroPad1d = (w, p, x) => padLayer(1, p, x);
+op.ZeroPad2d = (w, p, x) => padLayer(2, p, x);
+op.ConstantPad1d = (w, p, x) => padLayer(1, p, x);
+op.ConstantPad2d = (w, p, x) => padLayer(2, p, x);

@@ -129,7 +129,7 @@ def expand(input: Array, size: Any) -> Array:
 
 
 @operation("broadcast_to", view=True)
-def broadcast_to(input: Array, size: Any) -> Array:
+def broadcast_to(input: Array, size: Any) -> Any:
     """`expand`."""
     return expand(input, size)
 
@@ -323,3 +323,19 @@ def Flatten(w: Any, p: Any, input: Array) -> Any:
 def Unflatten(w: Any, p: Any, input: Array) -> Any:
     """One axis parted into several."""
     return unflatten(input, p["dim"], p["unflattened_size"])
+
+
+def _padding(name: str) -> None:
+    """Enter a leaf module that pads the last axes with a constant."""
+
+    def forward(w: Any, p: Any, input: Array) -> Any:
+        margins = p["padding"]
+        several = margins if isinstance(margins, list | tuple) else [margins] * (2 * int(name[-2]))
+        return pad(input, several, value=p["value"])
+
+    forward.__name__ = name
+    layer(value=0.0)(forward)
+
+
+for _name in ["ZeroPad1d", "ZeroPad2d", "ConstantPad1d", "ConstantPad2d"]:
+    _padding(_name)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
+
+from .values import readable
 
 Source = list[int | str]
 EXACT = 1 << 16  # elements up to which overlap is decided element by element
@@ -17,7 +21,9 @@ class Region:
 
     def __init__(self, tensor: Tensor) -> None:
         if not _stored(tensor):  # sparse and the like: one piece
-            self.itemsize, self.start, self.end, self.shape, self.strides = 1, 0, 1, (), ()
+            self.itemsize, self.start, self.end = 1, 0, 1
+            self.shape: tuple[int, ...] = ()
+            self.strides: tuple[int, ...] = ()
             return
         self.itemsize = tensor.element_size()
         self.start = tensor.data_ptr()
@@ -28,13 +34,18 @@ class Region:
 
     @property
     def dense(self) -> bool:
-        """Whether the region has no holes."""
-        return self.count * self.itemsize == self.end - self.start
+        """Whether the region is certainly one run of elements, each there once."""
+        expected = self.itemsize
+        for stride, n in sorted((s, n) for s, n in zip(self.strides, self.shape, strict=True) if n != 1):
+            if stride != expected:
+                return False
+            expected *= n
+        return True
 
     @property
     def count(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def cells(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """The address of every element's first byte, sorted, each once."""
@@ -71,11 +82,15 @@ class Flow:
         self.origin: dict[int, tuple[Tensor, Source, int]] = {}
         self.log: dict[int, list[tuple[int, Source, Region, Region]]] = {}
         self.exposed: set[int] = set()
+        self.births: list[Tensor] = []
+        self.found: dict[int, list[Tensor]] = {}  # tensors by storage, of the first `indexed` births
+        self.indexed = 0
 
     def born(self, tensor: Tensor, source: Source) -> None:
         """`tensor` is the result of `source`, now."""
         self.clock += 1
         self.origin[id(tensor)] = (tensor, source, self.clock)  # kept alive: an id is never used twice
+        self.births.append(tensor)
 
     def written(self, tensor: Tensor, source: Source, part: Tensor | None = None) -> None:
         """`source` has just written into `tensor`'s memory, only into `part` where that is given, and gave `tensor`."""
@@ -85,6 +100,22 @@ class Flow:
         whole = Region(tensor)
         changed = whole if part is None or part is tensor else Region(part)
         self.log.setdefault(_storage(tensor), []).append((self.clock, source, changed, whole))
+
+    def adopted(self, tensor: Tensor) -> bool:
+        """Take an unseen tensor for what it is when it only looks at the memory of a known one (`as_subclass` …)."""
+        for known in self.births[self.indexed :]:
+            if _stored(known) and known.numel() and readable(known):
+                self.found.setdefault(_storage(known), []).append(known)
+        self.indexed = len(self.births)
+        if not _stored(tensor) or not tensor.numel():
+            return False
+        mine = Region(tensor)
+        for known in reversed(self.found.get(_storage(tensor), ())):
+            if known.dtype == tensor.dtype and _storage(known) == _storage(tensor) and Region(known).covers(mine):
+                _, source, since = self.origin[id(known)]
+                self.origin[id(tensor)] = (tensor, source, since)
+                return True
+        return False
 
     def expose(self, tensor: Tensor) -> None:
         """From now on the tensor's memory may be written without torch knowing."""

@@ -34,9 +34,9 @@ def watched(places: Places, seen: Declared | None = None) -> Iterator[Declared]:
 
     def __setstate__(module: nn.Module, state: Any) -> None:
         found[id(module)] = (module, places.declared(module, 2))
-        native_copy(module, state)
+        native_copy(module, state)  # type: ignore[no-untyped-call]
 
-    nn.Module.__init__ = __init__  # type: ignore[method-assign]
+    nn.Module.__init__ = __init__  # type: ignore[method-assign, assignment]
     nn.Module.__setstate__ = __setstate__  # type: ignore[method-assign]
     try:
         yield found

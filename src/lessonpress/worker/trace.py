@@ -14,23 +14,25 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.overrides import TorchFunctionMode
 
 from . import portable
 from .flow import Flow, Source
 from .modules import ModelMap, children, class_of, is_leaf
 from .places import Places
-from .values import Values, dtype_name, readable, version
+from .values import PLAIN, Values, dtype_name, readable, same, version
 
 DEPTH = 40
 # Questions about a tensor: no numbers flow out of them into another tensor.
 QUESTIONS = frozenset({
     "size", "dim", "numel", "nelement", "ndimension", "stride", "storage_offset", "data_ptr", "element_size", "__len__",
     "is_floating_point", "is_complex", "is_contiguous", "is_signed", "item", "tolist", "__bool__", "__float__",
-    "__int__", "__index__", "__repr__", "__format__", "__hash__", "get_device", "requires_grad_", "retain_grad", "register_hook",
-    "untyped_storage", "storage", "is_inference", "is_pinned", "has_names", "is_tensor", "is_nonzero", "__nonzero__",
-    "__complex__", "__long__", "__dir__", "__reduce_ex__", "__contains__", "__iter__", "numpy", "__array__", "__dlpack__",
-    "__dlpack_device__", "equal", "allclose", "is_same_size", "is_set_to", "is_shared", "backward", "_is_view",
+    "__int__", "__index__", "__repr__", "__format__", "__hash__", "get_device", "requires_grad_", "retain_grad",
+    "register_hook", "untyped_storage", "storage", "is_inference", "is_pinned", "has_names", "is_tensor", "is_nonzero",
+    "__nonzero__", "__complex__", "__long__", "__dir__", "__reduce_ex__", "__contains__", "__iter__", "numpy", "__array__",
+    "__dlpack__", "__dlpack_device__", "equal", "allclose", "is_same_size", "is_set_to", "is_shared", "backward",
+    "_is_view",
 })  # fmt: skip
 # These hand out the memory itself: it may change without torch knowing.
 EXPOSING = frozenset({"numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage"})
@@ -39,12 +41,14 @@ OVERWRITING = frozenset({
     "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
     "log_normal_", "set_",
 })  # fmt: skip
-PLAIN = (Tensor, nn.Parameter, nn.Buffer)
+# These change their running figures without torch counting a write.
+SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 SPELLED = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
     "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",
     "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__imatmul__": "matmul_", "__truediv__": "div",
-    "__div__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pos__": "positive", "__invert__": "bitwise_not", "__and__": "bitwise_and",
+    "__div__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pos__": "positive",
+    "__invert__": "bitwise_not", "__and__": "bitwise_and",
     "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
     "__rshift__": "bitwise_right_shift", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
 }  # fmt: skip
@@ -96,7 +100,8 @@ class Tracer:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """While it is open, module calls, tensor operations and custom autograd functions are recorded."""
-        native_call, native_apply = nn.Module.__call__, torch.autograd.Function.apply
+        native_call, native_apply = nn.Module.__call__, vars(torch.autograd.Function)["apply"]
+        native_script = vars(torch.jit.ScriptFunction)["__call__"]
         tracer, thread, limit = self, threading.get_ident(), sys.getrecursionlimit()
 
         def __call__(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
@@ -113,11 +118,18 @@ class Tracer:
                 return run(*args, **kwargs)
             return tracer.op(run, args, kwargs, function.__name__)
 
+        def scripted(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            run = native_script.__get__(function)
+            if tracer.quiet or threading.get_ident() != thread:
+                return run(*args, **kwargs)
+            return tracer.op(run, args, kwargs, function.name)
+
         def registered(*_: Any) -> None:
             tracer.stale = True
 
         nn.Module.__call__ = __call__  # type: ignore[method-assign]
         torch.autograd.Function.apply = classmethod(apply)  # type: ignore[method-assign, assignment]
+        torch.jit.ScriptFunction.__call__ = scripted  # type: ignore[method-assign, assignment]
         hook = nn.modules.module.register_module_module_registration_hook(registered)
         sys.setrecursionlimit(4 * limit)  # a watched module call takes more frames than a plain one
         try:
@@ -126,6 +138,7 @@ class Tracer:
         finally:
             sys.setrecursionlimit(limit)
             hook.remove()
+            torch.jit.ScriptFunction.__call__ = native_script  # type: ignore[method-assign]
             nn.Module.__call__ = native_call  # type: ignore[method-assign]
             torch.autograd.Function.apply = native_apply  # type: ignore[method-assign]
 
@@ -136,7 +149,7 @@ class Tracer:
         title, reflected = (name, False) if name else spelled(func)
         raw = getattr(func, "__name__", "")
         if raw in QUESTIONS:
-            if raw in EXPOSING and args and isinstance(args[0], Tensor):
+            if raw in EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
                 self.flow.expose(args[0])
             return func(*args, **kwargs)
         self.quiet = True
@@ -148,6 +161,7 @@ class Tracer:
             touched: list[tuple[Tensor, int]] = []
             with torch._C.DisableTorchFunction():
                 read, named = self._arguments(title, args, kwargs, touched)
+                before = [(tensor, tensor.clone()) for tensor, _ in touched if title in SILENT]
             try:
                 out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
@@ -158,6 +172,7 @@ class Tracer:
                     made, written = args[0], []
                 else:
                     written = _written(title, touched, args, kwargs, out)
+                    written += [tensor for tensor, copy in before if not same(tensor, copy)]
                     made = out if _holds_tensor(out) else written[0] if len(written) == 1 else tuple(written)
                 if written or _holds_tensor(made):
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
@@ -216,7 +231,7 @@ class Tracer:
             with torch._C.DisableTorchFunction():
                 read = [self.read(arg, touched) for arg in args]
                 named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
-                state = [(name, tensor, version(tensor)) for name, tensor in _buffers(module)]
+                state = [(name, tensor, tensor.clone()) for name, tensor in _buffers(module)]
             try:
                 # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
                 with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
@@ -228,7 +243,7 @@ class Tracer:
                 call = self._call(layer, class_of(module).__name__, "layer", read, named, 4)
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
                 for name, tensor, before in state:
-                    if version(tensor) != before:
+                    if not same(tensor, before):
                         self.flow.written(tensor, [len(self.calls) - 1, name])
             return out
         finally:
@@ -236,8 +251,8 @@ class Tracer:
 
     def _settled(self, module: nn.Module, args: Any, kwargs: Any) -> None:
         """Give a lazy module its shapes now, and note what it drew before its first call changes it."""
-        if isinstance(module, nn.modules.lazy.LazyModuleMixin) and module.has_uninitialized_params():  # type: ignore[no-untyped-call]
-            module._infer_parameters(module, args, kwargs)  # type: ignore[no-untyped-call]
+        if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
+            module._infer_parameters(module, args, kwargs)
             names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.model.tensors(kind)}
             for _, tensor in (*module._parameters.items(), *module._buffers.items()):
                 if tensor is not None and id(tensor) in names:
@@ -329,7 +344,7 @@ class Tracer:
         if touched is not None:
             touched.append((tensor, version(tensor)))
         if read:
-            if not self.flow.knows(tensor):
+            if not self.flow.knows(tensor) and not self.flow.adopted(tensor):
                 self._outside(tensor)
             elif self.flow.exposed and self.flow.is_exposed(tensor) and self.values.stale(tensor):
                 self._outside(tensor, written=True)
@@ -406,10 +421,11 @@ def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: A
     found = {id(tensor): tensor for tensor, before in touched if version(tensor) != before}
     first = args[0] if args else None
     # Tensors made in inference mode count no versions: there the name tells.
-    if isinstance(first, Tensor) and first.is_inference() and (title == "setitem" or (title.endswith("_") and out is first)):
+    by_name = title == "setitem" or (title.endswith("_") and out is first)
+    if by_name and isinstance(first, Tensor) and first.is_inference():
         found[id(first)] = first
     if kwargs.get("out") is not None:
-        _walk(kwargs["out"], "", lambda tensor, path: found.setdefault(id(tensor), tensor), 0)
+        _walk(kwargs["out"], "", lambda tensor, path: found.update({id(tensor): tensor}), 0)
     return list(found.values())
 
 

@@ -1,0 +1,227 @@
+"""The worker's answer is read as hostile data: it is what the plan asked for, whole and consistent, or refused."""
+
+import base64
+import copy
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessonpress import canon, capture
+from lessonpress.worker import recorded
+from tests import tiny
+
+PLAN = tiny.plan()
+
+
+def answer() -> dict[str, Any]:
+    """The `ok` part of a good answer."""
+    whole = tiny.capture()
+    return {key: whole[key] for key in ("runs", "modules", "blobs")}
+
+
+ANSWER = answer()
+
+
+def read_whole(found: dict[str, Any]) -> None:
+    """What every later room does first: every array of every run, and canonical bytes."""
+    assert canon.compact(found).encode()
+    for run in recorded.Runs(found).values():
+        for value in run.run["values"]:
+            array = recorded.array(value, found["blobs"])
+            assert array.shape == tuple(value["shape"])
+            assert array.nbytes == len(base64.b64decode(found["blobs"][value["blob"]]))
+        for call in run.run["calls"]:
+            assert call["inside"] is None or call["inside"] < len(run.run["calls"])
+    for path, module in found["modules"].items():
+        steps = 0
+        while module["parent"] is not None:
+            module, steps = found["modules"][module["parent"]], steps + 1
+            assert steps <= len(path) + 1
+
+
+def test_a_good_answer_is_accepted_as_it_is() -> None:
+    """Validation changes nothing."""
+    assert capture.validated(copy.deepcopy(ANSWER), PLAN) == ANSWER
+    read_whole(ANSWER)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every part of a document."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+PLACES = list(places(ANSWER))
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 12), st.sampled_from([10**30, -1, 2**63, 0.5, "", "x", "0", [], {}, [[]]]),
+    st.sampled_from([{"tensor": 0}, {"tensor": 99}, {"tensor": 0, "from": [[9, ""]]}, {"tuple": {}}, {"float": []},
+                     {"dict": [[1]]}, {"opaque": {}}, {"slice": [1]}, {"complex": "x"}, {"a": 1}, [[0, ""]],
+                     {"file": "m", "line": 1, "endLine": 1, "column": -1, "endColumn": True}]),
+    st.sampled_from(sorted(ANSWER["blobs"])), st.text(max_size=4),
+)  # fmt: skip
+
+
+def mutated(value: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> Any:
+    """A copy of a document with one part changed in its container."""
+    out = copy.deepcopy(value)
+    holder = out
+    for key in path[:-1]:
+        holder = holder[key]
+    change(holder, path[-1])
+    return out
+
+
+def replaced(junk: Any) -> Callable[[Any, Any], None]:
+    """Put something else in the place."""
+    return lambda holder, key: holder.__setitem__(key, junk)
+
+
+def removed(holder: Any, key: Any) -> None:
+    """Take the part away."""
+    del holder[key]
+
+
+def doubled(holder: Any, key: Any) -> None:
+    """Let the part stand twice (in a list), or under another name."""
+    holder.insert(key, holder[key]) if isinstance(holder, list) else holder.__setitem__(f"{key}'", holder[key])
+
+
+CHANGES = st.one_of(JUNK.map(replaced), st.just(removed), st.just(doubled))
+
+
+@settings(max_examples=1500)
+@given(st.sampled_from(PLACES[1:]), CHANGES)
+def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> None:
+    """Whatever part is replaced, removed or doubled: Malformed, or everything in it can still be read."""
+    forged = mutated(ANSWER, path, change)
+    try:
+        found = capture.validated(forged, PLAN)
+    except capture.Malformed:
+        return
+    read_whole(found)
+
+
+@settings(max_examples=500)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+                        st.sampled_from(["runs", "modules", "blobs", "execution", "x"]), inner, max_size=3)))  # fmt: skip
+def test_no_document_at_all_raises_anything_else(document: Any) -> None:
+    """Documents that were never an answer are Malformed too."""
+    with pytest.raises(capture.Malformed):
+        capture.validated(document, PLAN)
+
+
+def value(forged: dict[str, Any]) -> dict[str, Any]:
+    """The first value of the execution."""
+    return forged["runs"]["execution"]["values"][0]
+
+
+FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a shape that is larger than the bytes": lambda a: value(a).update(shape=[2, 4]),
+    "a shape that is smaller than the bytes": lambda a: value(a).update(shape=[2, 2]),
+    "a negative size": lambda a: value(a).update(shape=[-2, -3]),
+    "a size that is true": lambda a: value(a).update(shape=[True, 6]),
+    "a dtype of another width": lambda a: value(a).update(dtype="float32"),
+    "a dtype that nobody knows": lambda a: value(a).update(dtype="float128"),
+    "a dtype of objects": lambda a: value(a).update(dtype="object"),
+    "more axes than an array has": lambda a: value(a).update(shape=[1] * 70 + [2, 3]),
+    "an empty array of endless axes": lambda a: (
+        a["blobs"].update({hashlib.sha256(b"").hexdigest(): ""}),
+        value(a).update(shape=[0, 2**62, 2**62], blob=hashlib.sha256(b"").hexdigest())),
+    "bytes under another name": lambda a: a["blobs"].update({value(a)["blob"]: base64.b64encode(b"x" * 48).decode()}),
+    "bytes that are no base64": lambda a: a["blobs"].update({value(a)["blob"]: "§"}),
+    "a blob that is a list": lambda a: value(a).update(blob=[]),
+    "a run that nobody planned": lambda a: a["runs"].update(extra=a["runs"]["one"]),
+    "a run left out": lambda a: a["runs"].pop("two"),
+    "runs in another order": lambda a: a.update(runs=dict(reversed(a["runs"].items()))),
+    "another seed": lambda a: a["runs"]["one"].update(seed=2),
+    "a seed that is true": lambda a: a["runs"]["one"].update(seed=True),
+    "a probe that says it is a case": lambda a: a["runs"]["off"].update(kind="case"),
+    "another name of an input": lambda a: a["runs"]["one"]["inputs"][0].__setitem__(0, "patch"),
+    "an input left out": lambda a: a["runs"]["one"].update(inputs=[]),
+    "no calls": lambda a: a["runs"]["one"].update(calls=[]),
+    "a call inside itself": lambda a: a["runs"]["one"]["calls"][1].update(inside=1),
+    "a call that reads what comes later": lambda a: a["runs"]["one"]["calls"][1].update(
+        args=[{"tensor": 0, "from": [[3, ""]]}]),
+    "an input that reads a call": lambda a: a["runs"]["one"]["inputs"][0].__setitem__(
+        1, {"tensor": 0, "from": [[1, ""]]}),
+    "a source that is no input": lambda a: a["runs"]["one"]["calls"][1].update(
+        args=[{"tensor": 0, "from": [["input", "batches"]]}]),
+    "a value that is not there": lambda a: a["runs"]["one"]["calls"][1].update(out={"tensor": 6}),
+    "a parameter without a value": lambda a: a["runs"]["one"]["params"].update(w=6),
+    "a module above itself": lambda a: a["modules"]["part"].update(parent="part"),
+    "a circle of modules": lambda a: (a["modules"]["part"].update(parent="part.line")),
+    "a module without a parent": lambda a: a["modules"]["part"].update(parent=None),
+    "code as a structure": lambda a: a["runs"]["one"].update(output={"__reduce__": ["os.system", "x"]}),
+    "one key too many": lambda a: a.update(provenance={}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_answer_is_refused(forgery: str) -> None:
+    """What a lesson could write in the worker's place is found out before anything reads it."""
+    forged = copy.deepcopy(ANSWER)
+    FORGERIES[forgery](forged)
+    with pytest.raises(capture.Malformed):
+        capture.validated(forged, PLAN)
+
+
+def test_deep_structures_are_refused() -> None:
+    """A structure that nests a thousandfold would exhaust every recursive reader."""
+    deep: Any = 1
+    for _ in range(200):
+        deep = {"list": [deep]}
+    forged = copy.deepcopy(ANSWER)
+    forged["runs"]["one"]["output"] = deep
+    with pytest.raises(capture.Malformed, match="deep"):
+        capture.validated(forged, PLAN)
+    params: dict[str, Any] = {}
+    for _ in range(200):
+        params = {"a": params}
+    forged = copy.deepcopy(ANSWER)
+    forged["modules"]["part"]["params"] = params
+    with pytest.raises(capture.Malformed, match="deep"):
+        capture.validated(forged, PLAN)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"", b"{", b"{} {}", b"nope", b"NaN", b"[Infinity]", b"[-Infinity]", b"[1e999]", b"[-1e999]", b'{"a":1,"a":2}',
+        b"\xff", b'"\\ud800"', b'["\\uDC00 alone"]', b"[" * 100_000, b'{"a":' * 100_000, b"[" + b"9" * 5000 + b"]",
+    ],
+)  # fmt: skip
+def test_only_strict_json_is_read(line: bytes) -> None:
+    """Doubled keys, numbers that are none, half characters, endless brackets: Malformed, never a crash."""
+    with pytest.raises(capture.Malformed, match="no strict JSON"):
+        capture.loads(line)
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_json_or_malformed(line: bytes) -> None:
+    """No bytes whatever make the reader raise anything else; what it reads can be written again."""
+    try:
+        found = capture.loads(line)
+    except capture.Malformed:
+        return
+    assert canon.compact(found).encode()
+
+
+def test_good_json_is_read() -> None:
+    """Both halves of a character are one, and floats keep their last bit."""
+    assert capture.loads(b'["\\ud83d\\ude00", 0.1, -0.0]') == ["😀", 0.1, 0.0]
+    assert capture.loads(json.dumps(ANSWER).encode()) == ANSWER
+
+
+def test_every_width_is_numpys() -> None:
+    """The table of widths agrees with numpy for every dtype that numpy has."""
+    for name, width in capture.BYTES.items():
+        assert width == (2 if name == "bfloat16" else np.dtype(name).itemsize)

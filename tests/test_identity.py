@@ -1,0 +1,132 @@
+"""A revision's name follows from what it is, and anyone can recompute it."""
+
+import copy
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from lessonpress import identity
+from lessonpress.page import NO_REVISION, blanked
+from tests import tiny
+
+SOURCE = {"slug": "pair", "digests": {"source": "s", "recipe": "r", "prose": "p", "checks": "c"}}
+CASES = {"cases": {
+    "one": {"arrays": {"m": {"dtype": "float64", "shape": [2], "values": [0.1, "NaN"]},
+                       "big": {"dtype": "float64", "shape": [9], "values": [1.0] * 9}}, "metrics": {"total": 3}},
+}}  # fmt: skip
+FILES = {
+    "model.py": b"x = 1\n", "run.py": b"run", "compare.py": b"compare", "worker/run.py": b"worker",
+    "values/one-big.npy": b"npy", "manifest.json": b"1", "bundle.zip": b"2", "SHA256SUMS": b"3", "index.html": b"4",
+}  # fmt: skip
+
+
+def made(**change: Any) -> str:
+    """identity.json of a small revision, with some part changed."""
+    parts: dict[str, Any] = {"source": SOURCE, "captured": tiny.capture(), "cases": CASES, "files": FILES,
+                             "page": "<p>", "weights": "w" * 64, **change}  # fmt: skip
+    return identity.of(**parts)
+
+
+def test_the_name_is_the_files_own_digest() -> None:
+    """Sixteen hex digits of SHA-256 over the bytes of identity.json: hashlib is all that it takes."""
+    text = made()
+    assert identity.revision(text) == hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def test_the_text_is_canonical_json() -> None:
+    """Sorted keys, no spaces, one line feed: json is all that it takes to write it again."""
+    text = made()
+    again = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+    assert text == again
+
+
+def test_visible_files_enter_by_digest_and_derived_ones_do_not() -> None:
+    """Files that hold the id or a date follow from the rest; the page enters blanked."""
+    files = json.loads(made())["files"]
+    assert set(files) == {"model.py", "run.py", "compare.py", "worker/run.py", "values/one-big.npy", "index.html"}
+    assert files["model.py"] == hashlib.sha256(b"x = 1\n").hexdigest()
+    assert files["index.html"] == hashlib.sha256(b"<p>").hexdigest()
+
+
+def test_recorded_numbers_enter_in_full_unless_a_file_holds_them() -> None:
+    """Every recorded value is part of what the revision is; a large array enters by its file's digest."""
+    assert json.loads(made())["recorded"] == {"one": {"m": [0.1, "NaN"], "total": 3}}
+
+
+def test_machine_facts_are_no_part_of_it() -> None:
+    """Time, commit, host, processor, isolation and Python's patch version may all change without a new revision."""
+    captured = tiny.capture()
+    captured["provenance"] |= {
+        "capturedAt": "2030-01-01T00:00:00+00:00", "productRevision": "abc", "host": {"kernel": "9"},
+        "cpu": {"capability": "AVX512"}, "isolation": {"profile": "other"}, "python": "3.11.1",
+    }  # fmt: skip
+    assert made(captured=captured) == made()
+
+
+def test_the_order_of_files_is_no_part_of_it() -> None:
+    """Files come from a walk through folders; its order says nothing."""
+    assert made(files=dict(reversed(FILES.items()))) == made()
+
+
+def provenance(**facts: Any) -> dict[str, Any]:
+    """The capture with other facts of its environment."""
+    captured = tiny.capture()
+    captured["provenance"] |= facts
+    return captured
+
+
+def digests(**parts: str) -> dict[str, Any]:
+    """The source with other digests."""
+    return {**SOURCE, "digests": {**SOURCE["digests"], **parts}}  # type: ignore[dict-item]
+
+
+def numbers(value: float) -> dict[str, Any]:
+    """The cases with another recorded number."""
+    cases = copy.deepcopy(CASES)
+    cases["cases"]["one"]["arrays"]["m"]["values"][0] = value  # type: ignore[index]
+    return cases
+
+
+@pytest.mark.parametrize(
+    ("change", "reasons"),
+    [
+        ({"source": digests(source="x")}, ["source"]),
+        ({"source": digests(recipe="x")}, ["recipe"]),
+        ({"source": digests(prose="x")}, ["prose"]),
+        ({"source": digests(checks="x")}, ["checks"]),
+        ({"cases": numbers(0.2)}, ["numbers"]),
+        ({"weights": "v" * 64}, ["numbers"]),
+        ({"captured": provenance(torch="2.14.0")}, ["environment"]),
+        ({"captured": provenance(python="3.12.1")}, ["environment"]),
+        ({"captured": provenance(settings={"TZ": "CET"})}, ["environment"]),
+        ({"captured": provenance(initialisation="native")}, ["environment"]),
+        ({"page": "<p>new"}, ["templates"]),
+        ({"files": {**FILES, "run.py": b"new"}}, ["templates"]),
+        ({"files": {**FILES, "worker/run.py": b"new"}}, ["templates"]),
+        ({"source": digests(source="x", prose="y"), "cases": numbers(0.2)}, ["source", "prose", "numbers"]),
+        ({"source": digests(recipe="x"), "files": {**FILES, "compare.py": b"new"}}, ["recipe", "templates"]),
+        ({"source": digests(prose="x"), "page": "<p>new", "files": {**FILES, "model.py": b"y"}}, ["prose"]),
+    ],
+)
+def test_the_reasons_name_what_changed(change: dict[str, Any], reasons: list[str]) -> None:
+    """The history says in words why a revision is a new one, and names nothing that stayed."""
+    old, new = json.loads(made()), json.loads(made(**change))
+    assert identity.revision(made()) != identity.revision(made(**change))
+    assert identity.reasons(old, new) == reasons
+
+
+def test_the_first_revision_needs_no_other_reason() -> None:
+    """There is nothing that it could differ from."""
+    assert identity.reasons(None, json.loads(made())) == ["first publication"]
+
+
+def test_a_page_enters_without_what_is_volatile() -> None:
+    """Dates, machine facts and the id itself are blanked; all else counts."""
+    page = '<p>{}</p><time data-volatile datetime="{}">{}</time><b data-volatile>{}</b><a href="/models/x/{}/run.py">'
+    one = page.format("same", "2026-01-01", "1 January", "AVX2", "1234567890abcdef")
+    two = page.format("same", "2026-01-01", "2 February", "AVX512 &lt;new&gt;", "fedcba0987654321")
+    assert blanked(one, "1234567890abcdef") == blanked(two, "fedcba0987654321")
+    assert NO_REVISION in blanked(one, "1234567890abcdef")
+    assert blanked(one.replace("same", "other"), "1234567890abcdef") != blanked(two, "fedcba0987654321")

@@ -1,0 +1,250 @@
+"""Publishing adds a revision whole or not at all, and never touches one that is there."""
+
+import multiprocessing
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lessonpress import canon, history, identity, publish
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
+
+SLUG = "echo"
+
+
+def house(root: Path) -> Config:
+    """A repository without lessons."""
+    return Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+
+
+def rendered(config: Config, title: str, *, slug: str = SLUG, at: str = "2026-01-01", passed: bool = True) -> str:
+    """Put a rendered revision, told apart by its title, into the work folder; answer its id."""
+    room = config.room(slug)
+    told = {"slug": slug, "digests": {"prose": canon.digest(title)}, "files": {"model.py": canon.digest("x")}}
+    text = canon.dumps(told) + "\n"
+    name = identity.revision(text)
+    body = {"slug": slug, "title": title, "revision": name, "provenance": {"capturedAt": at}}
+    files = {"identity.json": text, "manifest.json": canon.pretty(body), "model.py": "x", "worker/run.py": "run"}
+    shutil.rmtree(room / "revision", ignore_errors=True)
+    for path, content in files.items():
+        canon.write(room / "revision" / path, content)
+    canon.write(room / "rendered.json", canon.pretty({"slug": slug, "revision": name, "files": sorted(files)}))
+    check = {"id": "check_sum", "sentence": "It adds up.", "passed": passed, "measured": 0.5, "bound": 0.1, "sense": "<=",
+             "margin": -0.4, "line": 7}  # fmt: skip
+    canon.write(room / "checks.json", canon.pretty([check]))
+    canon.write(room / "source.json", canon.pretty({"plan": {"checks": "checks.py"}}))
+    return name
+
+
+def told(config: Config, slug: str = SLUG) -> dict[str, Any]:
+    """The published history."""
+    return history.read(config.published(slug), slug)
+
+
+def state(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file's time and bytes."""
+    return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
+    """All files of the rendered folder, an event with its reason, and a receipt."""
+    config = house(tmp_path)
+    name = rendered(config, "one")
+    assert publish.publish(config, SLUG, note="hello") == f"echo: published revision {name}"
+    folder = config.published(SLUG) / name
+    new = config.room(SLUG) / "revision"
+    assert {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()} == {
+        p.relative_to(new): p.read_bytes() for p in new.rglob("*") if p.is_file()}  # fmt: skip
+    assert told(config) == {"slug": SLUG, "current": name, "pinned": None, "revisions": [
+        {"revision": name, "publishedAt": "2026-01-01", "reasons": ["first publication"], "note": "hello"}]}  # fmt: skip
+    assert canon.read(config.room(SLUG) / "published.json") == {"slug": SLUG, "revision": name}
+
+
+def test_the_same_revision_again_writes_nothing(tmp_path: Path) -> None:
+    """No file under results/ gets another time or another byte, also when derived facts are newer."""
+    config = house(tmp_path)
+    name = rendered(config, "one")
+    publish.publish(config, SLUG)
+    before = state(tmp_path / "results")
+    rendered(config, "one", at="2027-07-07")
+    assert publish.publish(config, SLUG) == f"echo: unchanged, revision {name}"
+    assert state(tmp_path / "results") == before
+
+
+def test_a_new_revision_stands_beside_the_old_one(tmp_path: Path) -> None:
+    """The old folder keeps every time and byte; the history says why there is another."""
+    config = house(tmp_path)
+    one = rendered(config, "one")
+    publish.publish(config, SLUG)
+    before = state(config.published(SLUG) / one)
+    two = rendered(config, "two")
+    assert publish.publish(config, SLUG) == f"echo: revision {one} → {two} because of: prose"
+    assert state(config.published(SLUG) / one) == before
+    assert [(e["revision"], e["reasons"]) for e in told(config)["revisions"]] == [
+        (one, ["first publication"]), (two, ["prose"])]  # fmt: skip
+    assert told(config)["current"] == two
+
+
+def test_going_back_is_an_event_and_no_new_folder(tmp_path: Path) -> None:
+    """A lesson that says again what it said before is at its old revision; the folder of then stays as it was."""
+    config = house(tmp_path)
+    one = rendered(config, "one")
+    publish.publish(config, SLUG)
+    rendered(config, "two")
+    publish.publish(config, SLUG)
+    before = state(config.published(SLUG) / one)
+    rendered(config, "one", at="2027-07-07")
+    publish.publish(config, SLUG)
+    assert state(config.published(SLUG) / one) == before
+    assert [event["revision"] for event in told(config)["revisions"]][2] == one
+    assert told(config)["current"] == one
+
+
+def test_a_failing_check_publishes_nothing(tmp_path: Path) -> None:
+    """Publish is the gate: file, line, what was measured and what it should have been."""
+    config = house(tmp_path)
+    rendered(config, "one")
+    publish.publish(config, SLUG)
+    before = state(tmp_path / "results")
+    rendered(config, "two", passed=False)
+    with pytest.raises(LessonError) as caught:
+        publish.publish(config, SLUG)
+    assert caught.value.message().endswith(
+        "lessons/echo/checks.py:7: check_sum: the check fails: measured 0.5; it must be <= 0.1 (It adds up.). "
+        "Nothing was published; earlier revisions stay as they are.")  # fmt: skip
+    assert state(tmp_path / "results") == before
+
+
+def test_a_pinned_lesson_stays_where_it_is(tmp_path: Path) -> None:
+    """A later revision is added without becoming current, and adding it twice adds nothing."""
+    config = house(tmp_path)
+    one = rendered(config, "one")
+    publish.publish(config, SLUG)
+    history.write(config.published(SLUG), {**told(config), "pinned": one})
+    two = rendered(config, "two")
+    publish.publish(config, SLUG)
+    before = state(tmp_path / "results")
+    assert publish.publish(config, SLUG) == f"echo: unchanged, revision {two}"
+    assert state(tmp_path / "results") == before
+    assert (told(config)["current"], history.latest(told(config))) == (one, two)
+
+
+def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is there, the history does not know it: the next publish enters it and touches no byte of it."""
+    config = house(tmp_path)
+    one = rendered(config, "one")
+    publish.publish(config, SLUG)
+    two = rendered(config, "two")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(history, "write", killed)
+        publish.publish(config, SLUG)
+    assert told(config)["current"] == one
+    assert not (config.room(SLUG) / "published.json").read_text().count(two)
+    before = state(config.published(SLUG) / two)
+    assert before
+    publish.publish(config, SLUG)
+    assert told(config)["current"] == two
+    assert state(config.published(SLUG) / two) == before
+
+
+@pytest.mark.parametrize("step", ["first file", "last file", "rename"])
+def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """Whatever write fails, no half folder and no half file is left, and the history stays."""
+    config = house(tmp_path)
+    rendered(config, "one")
+    publish.publish(config, SLUG)
+    before = state(tmp_path / "results")
+    rendered(config, "two")
+    write, count = canon.write, 0
+
+    def full(*arguments: Any) -> None:
+        nonlocal count
+        count += 1
+        if step == "rename" or count == (1 if step == "first file" else 4):
+            raise OSError(28, "No space left on device")
+        write(*arguments)
+
+    if step == "rename":
+        monkeypatch.setattr(publish.os, "rename", full)
+    else:
+        monkeypatch.setattr(canon, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        publish.publish(config, SLUG)
+    assert state(tmp_path / "results") == before
+    assert [p for p in config.published(SLUG).iterdir() if p.name.startswith(".")] == []
+
+
+def test_what_a_killed_publisher_left_is_swept_by_the_next(tmp_path: Path) -> None:
+    """A half copy under its hidden name is nobody's, because whoever publishes holds the lock."""
+    config = house(tmp_path)
+    left = config.published(SLUG) / ".0123456789abcdef.tmp-99999" / "worker"
+    left.mkdir(parents=True)
+    rendered(config, "one")
+    publish.publish(config, SLUG)
+    assert [p.name for p in config.published(SLUG).iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path) -> None:
+    """When somebody has removed the folder by hand, publishing restores it; the history already tells of it."""
+    config = house(tmp_path)
+    name = rendered(config, "one")
+    publish.publish(config, SLUG)
+    before = told(config)
+    shutil.rmtree(config.published(SLUG) / name)
+    assert publish.publish(config, SLUG) == f"echo: revision {name} is back in its place"
+    assert (config.published(SLUG) / name / "worker" / "run.py").is_file()
+    assert told(config) == before
+
+
+def _worker(root: Path, slug: str, barrier: Any) -> None:
+    config = house(root).model_copy(update={"work": str(root / slug)})
+    barrier.wait(20)
+    publish.publish(config, SLUG)
+
+
+def _at_once(make: Callable[..., Any], barrier: Any, root: Path, names: list[str]) -> None:
+    workers = [make(target=_worker, args=(root, name, barrier)) for name in names]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_publishers_at_once_take_turns(tmp_path: Path, kind: str) -> None:
+    """Six publishers of six revisions of one lesson: six folders, six events, each once."""
+    names = [f"work-{n}" for n in range(6)]
+    wanted = {rendered(house(tmp_path).model_copy(update={"work": str(tmp_path / name)}), name) for name in names}
+    context = multiprocessing.get_context("forkserver" if kind == "processes" else None)
+    if kind == "threads":
+        _at_once(threading.Thread, threading.Barrier(6), tmp_path, names)
+    else:
+        _at_once(context.Process, context.Barrier(6), tmp_path, names)  # type: ignore[attr-defined]
+    events = [event["revision"] for event in told(house(tmp_path))["revisions"]]
+    assert sorted(events) == sorted(wanted)
+    folder = house(tmp_path).published(SLUG)
+    assert {p.name for p in folder.iterdir()} == {*wanted, "revisions.json"}
+    assert told(house(tmp_path))["current"] == events[-1]
+
+
+def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Path) -> None:
+    """Two machines render the same revision at different times; what is published keeps the first one's date."""
+    config = house(tmp_path)
+    name = rendered(config, "one", at="2026-01-01")
+    publish.publish(config, SLUG)
+    other = config.model_copy(update={"work": str(tmp_path / "other")})
+    assert rendered(other, "one", at="2030-01-01") == name
+    publish.publish(other, SLUG)
+    published = canon.read(config.published(SLUG) / name / "manifest.json")
+    assert published["provenance"]["capturedAt"] == "2026-01-01"
+    assert len(told(config)["revisions"]) == 1
