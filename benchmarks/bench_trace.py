@@ -1,8 +1,9 @@
 """Measure how long tracing takes, beside TorchLens and torchview on the same models, and that it grows linearly.
 
 Run as `python benchmarks/bench_trace.py [--runs 5] [--check]`. The other two tools are in benchmarks/requirements.txt;
-without them the script says what is missing and prints our own figures. All rounds are interleaved, so that a machine
-that slows down slows every row alike; only the ratios mean anything on another machine.
+without them the script says what is missing and prints our own figures. Each tool runs in a process of its own (one of
+them wraps all of torch for good) and the rounds are interleaved, so that a machine that slows down slows every row
+alike; only the ratios mean anything on another machine.
 
 What counts as tracing: for us the watched call, the copies of all recorded tensors and the projected graph; for
 TorchLens one forward pass logged with its activations; for torchview the graph of one forward pass at full depth.
@@ -11,8 +12,11 @@ TorchLens one forward pass logged with its activations; for torchview the graph 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
+import json
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -26,11 +30,11 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from lessonpress import graph  # noqa: E402
-from lessonpress.worker import modules, run  # noqa: E402
-from lessonpress.worker.places import Places  # noqa: E402
-from lessonpress.worker.trace import Tracer  # noqa: E402
-from lessonpress.worker.values import Values  # noqa: E402
+from lessonpress import graph
+from lessonpress.worker import modules, run
+from lessonpress.worker.places import Places
+from lessonpress.worker.trace import Tracer
+from lessonpress.worker.values import Values
 
 # Published aims: how many times as fast as the other tool, by model.
 AIMS = {("attention", "TorchLens"): 10.0, ("1,000 layers", "TorchLens"): 10.0, ("1,000 layers", "torchview"): 2.0}
@@ -80,7 +84,8 @@ def stack(depth: int) -> nn.Module:
 def ours(model: nn.Module, given: tuple[Tensor, ...]) -> None:
     """Trace with the project's tracer, and project the graph."""
     values, mapped = Values(run.LIMIT), modules.ModelMap(model)
-    held = {kind: {name: values.take(tensor) for name, tensor in mapped.tensors(kind)} for kind in ("_parameters", "_buffers")}
+    held = {kind: {name: values.take(tensor) for name, tensor in mapped.tensors(kind)}
+            for kind in ("_parameters", "_buffers")}  # fmt: skip
     tracer = Tracer(mapped, Places("."), values)
     for i, tensor in enumerate(given):
         tracer.flow.born(tensor, ["input", str(i)])
@@ -92,33 +97,29 @@ def ours(model: nn.Module, given: tuple[Tensor, ...]) -> None:
     graph.of({"runs": {"execution": execution}, "modules": mapped.told({}), "blobs": blobs})
 
 
-def others() -> dict[str, Tool]:
-    """The other tools that are installed here; the missing ones are named."""
-    found: dict[str, Tool] = {}
-    for name, package, tool in (("TorchLens", "torchlens", _torchlens), ("torchview", "torchview", _torchview)):
-        try:
-            found[name] = tool(importlib.import_module(package))
-        except ImportError as error:
-            print(f"{name} is left out: {error}. It is listed in benchmarks/requirements.txt.")
-    return found
+def torchlens() -> Tool:
+    """TorchLens: one forward pass with all activations."""
+    package = importlib.import_module("torchlens")
+    return lambda model, given: package.trace(model, list(given))
 
 
-def _torchlens(package: Any) -> Tool:
-    logged = package.trace
-    return lambda model, given: logged(model, list(given))
-
-
-def _torchview(package: Any) -> Tool:
+def torchview() -> Tool:
+    """torchview: the graph of one forward pass, all the way down."""
+    package = importlib.import_module("torchview")
     return lambda model, given: package.draw_graph(model, input_data=given, depth=99, mode="eval")
+
+
+TOOLS: dict[str, Callable[[], Tool]] = {"lessonpress": lambda: ours, "TorchLens": torchlens, "torchview": torchview}
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model with its inputs, who traces it, and how often in a round."""
+    """A model with its inputs, how often it is traced in a round, and whether by all tools."""
 
     name: str
     model: nn.Module
     given: tuple[Tensor, ...]
+    repeats: int
     compared: bool = True
 
 
@@ -127,28 +128,42 @@ def models() -> list[Model]:
     torch.manual_seed(0)
     sentence = (torch.arange(5)[None], torch.randn(1, 8), torch.ones(1, dtype=torch.int64))
     row = (torch.randn(2, 8),)
-    return [Model("attention", Attention().eval(), sentence), Model("1,000 layers", stack(1_000), row),
-            Model("10,000 layers", stack(10_000), row, compared=False)]  # fmt: skip
+    return [Model("attention", Attention().eval(), sentence, 20), Model("1,000 layers", stack(1_000), row, 2),
+            Model("10,000 layers", stack(10_000), row, 1, compared=False)]  # fmt: skip
 
 
 def seconds(tool: Tool, one: Model) -> float:
     """Wall-clock seconds of one trace."""
+    gc.collect()
     started = time.perf_counter()
     tool(one.model, one.given)
     return time.perf_counter() - started
 
 
+def alone(name: str) -> None:
+    """Measure one tool in this process, which has seen no other, and print its seconds by model as JSON."""
+    tool = TOOLS[name]()
+    run.settle()
+    known = [one for one in models() if one.compared or name == "lessonpress"]
+    seconds(tool, known[0])
+    print(json.dumps({one.name: [seconds(tool, one) for _ in range(one.repeats)] for one in known}))
+
+
 def measure(rounds: int) -> dict[tuple[str, str], list[float]]:
-    """Seconds by (model, tool), one for each round; the first round warms up and is not counted."""
-    tools = {"lessonpress": ours, **others()}
+    """Seconds by (model, tool): every tool in a fresh process in every round. What is not installed is named."""
     out: dict[tuple[str, str], list[float]] = {}
-    for number in range(rounds + 1):
-        for one in models():
-            for name, tool in tools.items():
-                if one.compared or tool is ours:
-                    spent = seconds(tool, one)
-                    if number:
-                        out.setdefault((one.name, name), []).append(spent)
+    tools = list(TOOLS)
+    for _ in range(rounds):
+        for name in list(tools):
+            command = [sys.executable, __file__, "--alone", name]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                why = done.stderr.strip().splitlines()[-1:]
+                print(f"{name} is left out: {''.join(why)} (see benchmarks/requirements.txt)")
+                tools.remove(name)
+                continue
+            for model, spent in json.loads(done.stdout.splitlines()[-1]).items():
+                out.setdefault((model, name), []).extend(spent)
     return out
 
 
@@ -158,7 +173,8 @@ def report(measured: dict[tuple[str, str], list[float]]) -> bool:
     print("| model | tool | median | range | times ours |\n|---|---|---|---|---|")
     for (model, tool), values in measured.items():
         ratio = median[model, tool] / median[model, "lessonpress"]
-        print(f"| {model} | {tool} | {median[model, tool] * 1e3:,.1f} ms | {min(values) * 1e3:,.1f}–{max(values) * 1e3:,.1f} | {ratio:.1f} |")
+        spread = f"{min(values) * 1e3:,.1f}–{max(values) * 1e3:,.1f}"
+        print(f"| {model} | {tool} | {median[model, tool] * 1e3:,.1f} ms | {spread} | {ratio:.1f} |")
     met = True
     for (model, tool), aim in AIMS.items():
         if (model, tool) in median:
@@ -166,18 +182,22 @@ def report(measured: dict[tuple[str, str], list[float]]) -> bool:
             met &= ratio >= aim
             print(f"{'met' if ratio >= aim else 'MISSED'}: {model}, {ratio:.1f} × as fast as {tool} (aim {aim:g} ×)")
     growth = median["10,000 layers", "lessonpress"] / median["1,000 layers", "lessonpress"]
-    print(f"{'met' if growth <= LINEAR else 'MISSED'}: ten times the layers take {growth:.1f} × as long (aim ≤ {LINEAR:g} ×)")
-    return met and growth <= LINEAR
+    straight = growth <= LINEAR
+    print(f"{'met' if straight else 'MISSED'}: ten times the layers take {growth:.1f} × as long (aim ≤ {LINEAR:g} ×)")
+    return met and straight
 
 
 def main(argv: Sequence[str]) -> int:
     """Measure, report, and with --check answer 1 when an aim is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=5, help="rounds that count (default: 5)")
+    parser.add_argument("--alone", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help="exit with 1 when an aim is missed")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    run.settle()
+    if options.alone:
+        alone(options.alone)
+        return 0
     met = report(measure(options.runs))
     return 1 if options.check and not met else 0
 

@@ -129,6 +129,7 @@ def test_numpy_kernel_equals_torch(one: Case | LayerCase) -> None:
     assert_same([(x.shape, KINDS[x.dtype.kind], x) for x in seen], expected(one))
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("number", range(len(ALL)), ids=[one.op for one in ALL])
 def test_javascript_kernel_equals_torch(number: int, answers: list[Any]) -> None:
     """The JavaScript kernel gives torch's shapes, kinds and values."""

@@ -76,6 +76,16 @@ def test_a_spec_inherits_what_it_does_not_say(base: Any, over: Any, whole: Any) 
     assert plan.overlaid(base, over) == whole
 
 
+def test_what_is_filled_is_float32_unless_it_says_otherwise() -> None:
+    """The default is written out at the root, so that a case's literal values inherit it too."""
+    inputs = {"x": {"shape": [2], "fill": 0}, "y": {"list": [{"dict": {"a": {"shape": [1], "fill": 1}}}]}}
+    experiment = {"cases": [{"id": "a", "inputs": {"x": {"values": [1, 2]}}}]}
+    execution, case = plan.of(recipe(execution={"inputs": inputs}, experiment=experiment))["runs"]
+    assert dict(execution["inputs"])["x"]["dtype"] == "float32"
+    assert dict(execution["inputs"])["y"]["list"][0]["dict"]["a"]["dtype"] == "float32"
+    assert dict(case["inputs"])["x"] == {"shape": [2], "dtype": "float32", "values": [1, 2]}
+
+
 def test_only_given_keys_are_planned() -> None:
     """A literal None was said; a missing key was not."""
     assert plan.spec_of(Spec.model_validate({"literal": None})) == {"literal": None}

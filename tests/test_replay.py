@@ -198,6 +198,7 @@ class Model(nn.Module):
     ),
 }
 
+PROGRAMS = Path(__file__).with_name("js") / "programs.js"
 SINGLE = {"casts": 1e-7, "square": 1e-6}  # they go through float32, which the replay does not round to
 IDS = {"ids": ([[1, 5, 2, 7, 3]], [[4, 0, 11, 6, 6]]), "ids3": ([[0, 3, 5]] * 3, [[2, 7, 9], [1, 1, 0], [4, 8, 11]])}
 
@@ -307,10 +308,11 @@ def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         program = built(model(name)).program
         needed |= set(program.operations)
         jobs.append({"program": program.document(), **given(model(name), "b", program)})
-    script = operations.javascript(needed) + Path(__file__).with_name("js").joinpath("programs.js").read_text("utf-8")
+    script = operations.javascript(needed) + PROGRAMS.read_text("utf-8")
     return dict(zip(MODELS, javascript_runner.run(script, jobs, folder=tmp_path_factory.mktemp("js")), strict=True))
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("name", MODELS)
 def test_javascript_computes_the_other_case(name: str, in_javascript: dict[str, Any]) -> None:
     """The page's interpreter gives torch's numbers for inputs that its program was not recorded with."""
@@ -541,6 +543,40 @@ def test_a_value_that_python_saw_must_stay() -> None:
     program = replay.of_run(one, modules, values.__getitem__).program
     with pytest.raises(operations.Unsupported, match="decides by this value"):
         operations.run(program, {"x": [[0.0, 0.0], [0.0, 0.0]]}, {})
+
+
+@pytest.mark.browser
+def test_javascript_keeps_the_same_guard(tmp_path: Path) -> None:
+    """The page refuses, too, to go on when the model would have decided by another number."""
+    one, modules, values = hand_made()
+    program = replay.of_run(one, modules, values.__getitem__).program
+    flat = {"dtype": "float64", "shape": [2, 2]}
+    jobs = [
+        {"program": program.document(), "inputs": {"x": {**flat, "values": numbers}}, "tensors": {}}
+        for numbers in ([0, 0, 6, 4], [0, 0, 0, 0])
+    ]
+    script = operations.javascript(program.operations) + PROGRAMS.read_text("utf-8")
+    same, other = javascript_runner.run(script, jobs, folder=tmp_path)
+    assert same["values"]["4:"] == {"shape": [2, 2], "values": [2, 2, 12, 8]}
+    assert "decides by this value" in other["error"]
+
+
+def test_the_record_tells_which_view_was_read() -> None:
+    """After `y = x.t(); y += 1` a symmetric x looks like y: without its maker in the record, x is not guessed."""
+    one, modules, values = hand_made()
+    values = {0: np.eye(2), 1: np.eye(2), 2: np.eye(2) + 1, 3: np.eye(2) * 2 + 2}
+    read = {"tensor": 2, "from": [[1, ""]], "born": ["input", "x"]}
+    shape = {"dtype": "float64", "shape": [2, 2], "blob": ""}
+    calls = one["calls"]
+    one |= {"calls": [calls[0], calls[1], calls[4]], "values": [shape] * 4}
+    calls[0] |= {"layer": "t@M#0", "op": "torch.t", "args": [{"tensor": 0, "from": [["input", "x"]]}]}
+    calls[4] |= {"args": [read, 2], "out": {"tensor": 3}}
+    told = replay.of_run(one, modules, values.__getitem__)
+    assert told.certificate == replay.Certificate(True, 0.0, ())
+    assert operations.run(told.program, {"x": [[0, 1], [2, 3]]}, {})["2:"].tolist() == [[2, 4], [6, 8]]
+    del read["born"]
+    (reason,) = replay.of_run(one, modules, values.__getitem__).certificate.uncovered
+    assert reason.startswith("mul@M#0: reads through one of several views")
 
 
 def test_a_read_of_unknown_origin_is_refused() -> None:

@@ -1,6 +1,17 @@
 """`python -m lessonpress` is the command line."""
 
-from lessonpress.cli import main
+import sys
+
+from lessonpress import arrows
+
+
+def main() -> None:
+    """Do what the command line says; the option parser is imported only where there is something to parse."""
+    if not arrows.plain(sys.argv[1:]):
+        from lessonpress import cli
+
+        arrows.caught(cli.app)
+
 
 if __name__ == "__main__":
     main()

@@ -74,8 +74,10 @@ def _cast(spec: Mapping[str, Any], run: str) -> str:
         return ".to(torch.complex128)"
     if dtype in ("float32", "float64") and run != dtype:
         return f".to(torch.{run})"
-    floating = not dtype and any(isinstance(v, (float, dict)) for v in _flat(spec["values"]))
-    return f".to(torch.{run})" if floating and run != "float32" else ""
+    if dtype or run == "float32":
+        return ""
+    leaves = _flat(spec["values"])  # torch makes float32 of numbers with a fraction among them, and of nothing at all
+    return f".to(torch.{run})" if not leaves or any(isinstance(v, (float, dict)) for v in leaves) else ""
 
 
 def _values(spec: Mapping[str, Any], run: str) -> str:

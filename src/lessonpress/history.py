@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,12 @@ FILE = "revisions.json"
 
 
 def read(folder: Path, slug: str) -> dict[str, Any]:
-    """The history of a published lesson, or an empty one."""
-    if (folder / FILE).is_file():
-        return _known(folder / FILE, slug)
+    """The history of a published lesson, or an empty one. Raises LessonError for a file that is none."""
+    return _known(folder / FILE, slug) if (folder / FILE).is_file() else empty(slug)
+
+
+def empty(slug: str) -> dict[str, Any]:
+    """The history of a lesson that was never published."""
     return {"slug": slug, "current": None, "pinned": None, "revisions": []}
 
 
@@ -42,13 +45,55 @@ def names(history: Mapping[str, Any], revision: str) -> bool:
     return any(event["revision"] == revision for event in history["revisions"])
 
 
+def newest_first(history: Mapping[str, Any]) -> list[str]:
+    """Every revision of the history once, the one that was published last first."""
+    return list(dict.fromkeys(event["revision"] for event in reversed(history["revisions"])))
+
+
 def extended(
     history: Mapping[str, Any], revision: str, published_at: str, reasons: list[str], note: str | None
 ) -> dict[str, Any]:
-    """The history with one more event; the revision becomes current unless another is pinned."""
+    """The history with one more event; the revision becomes current unless another is pinned.
+
+    A retired lesson that is published again is retired no longer.
+    """
     event = {"revision": revision, "publishedAt": published_at, "reasons": reasons, "note": note}
     current = history["current"] if history["pinned"] else revision
-    return {**history, "current": current, "revisions": [*history["revisions"], event]}
+    kept = {key: value for key, value in history.items() if key != "retired"}
+    return {**kept, "current": current, "revisions": [*history["revisions"], event]}
+
+
+def pinned(history: Mapping[str, Any], revision: str | None) -> dict[str, Any]:
+    """The history held at a revision, or (None) let go: then the last published revision is current."""
+    return {**history, "current": revision or latest(history), "pinned": revision}
+
+
+def retired(history: Mapping[str, Any], at: str, to: str | None, note: str | None) -> dict[str, Any]:
+    """The history of a lesson that has ended at a moment, perhaps going on under another slug."""
+    return {**history, "retired": {"at": at, "to": to, "note": note}}
+
+
+def without(history: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+    """The history without the events of some revisions, none of which is the last one or pinned."""
+    return {**history, "revisions": [event for event in history["revisions"] if event["revision"] not in gone]}
+
+
+def faults(history: Mapping[str, Any]) -> Iterator[str]:
+    """What in a history contradicts itself, in words."""
+    known = [event["revision"] for event in history["revisions"]]
+    current, held = history["current"], history["pinned"]
+    if not known:
+        yield "it holds no event"
+    elif held is None and current != known[-1]:
+        yield f"current is {current}, but {known[-1]} was published last and none is pinned"
+    elif held is not None and current != held:
+        yield f"current is {current}, but {held} is pinned"
+    for word, revision in (("current", current), ("pinned", held)):
+        if revision is not None and revision not in known:
+            yield f"{word} is {revision}, which no event names"
+    yield from (f"{a} is published twice in a row" for a, b in zip(known, known[1:], strict=False) if a == b)
+    if extra := sorted(history.keys() - {"slug", "current", "pinned", "revisions", "retired"}):
+        yield f"it has unknown keys: {', '.join(extra)}"
 
 
 def write(folder: Path, history: Mapping[str, Any]) -> None:

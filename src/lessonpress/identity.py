@@ -8,7 +8,13 @@ from typing import Any
 from lessonpress import canon
 
 # Files that hold the id or a date: they follow from the rest, so the id cannot rest on them.
-DERIVED = frozenset({"identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip"})
+DERIVED = frozenset({
+    "identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip", "ro-crate-metadata.json",
+    "provenance.intoto.json",
+})  # fmt: skip
+ENVIRONMENT = ("torch", "python", "settings", "initialisation")
+# Files whose bytes follow the recorded numbers, beside the arrays under values/.
+NUMERIC = frozenset({"cases.csv", "weights.safetensors", "graph.tensorviz.json", "index.html"})
 REASONS = {"source": "source", "recipe": "recipe", "prose": "prose", "checks": "checks"}
 
 
@@ -46,11 +52,28 @@ def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
     found = [word for key, word in REASONS.items() if old["digests"].get(key) != new["digests"].get(key)]
     if any(old.get(key) != new.get(key) for key in ("recorded", "weights")):
         found.append("numbers")
-    if any(old.get(key) != new.get(key) for key in ("torch", "python", "settings", "initialisation")):
+    if any(old.get(key) != new.get(key) for key in ENVIRONMENT) or _packages(old) != _packages(new):
         found.append("environment")
     if not found or _ours(old) != _ours(new):
         found.append("templates")
     return found
+
+
+def may_be(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether nothing but numbers tells two identities apart, so that other rounding may be all that changed."""
+    return _without_numbers(old) == _without_numbers(new)
+
+
+def _without_numbers(identity: Mapping[str, Any]) -> dict[str, Any]:
+    files = {name: "" if name in NUMERIC or name.startswith("values/") else sha
+             for name, sha in identity["files"].items()}  # fmt: skip
+    records = {case: sorted(record) for case, record in identity["recorded"].items()}
+    return {**identity, "files": files, "recorded": records, "weights": ""}
+
+
+def _packages(identity: Mapping[str, Any]) -> str | None:
+    """The digest of the list of packages that the lesson ran with."""
+    return None if (sha := identity["files"].get("requirements.txt")) is None else str(sha)
 
 
 def _ours(identity: Mapping[str, Any]) -> dict[str, str]:

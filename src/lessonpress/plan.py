@@ -38,15 +38,15 @@ def _execution(recipe: Recipe) -> dict[str, Any]:
     return {
         "id": "execution", "kind": "execution", "seed": execution.seed, "mode": execution.mode,
         "dtype": execution.dtype, "args": jsonable(recipe.model.args), "parameters": {},
-        "inputs": [[name, spec_of(spec)] for name, spec in execution.inputs.items()],
+        "inputs": [[name, completed(spec_of(spec))] for name, spec in execution.inputs.items()],
     }  # fmt: skip
 
 
 def _run(recipe: Recipe, experiment: Experiment, run: Run) -> dict[str, Any]:
-    shared = {name: spec_of(spec) for name, spec in recipe.execution.inputs.items()}
+    shared = {name: completed(spec_of(spec)) for name, spec in recipe.execution.inputs.items()}
     for given in (experiment.inputs, run.inputs):
         for name, spec in given.items():
-            shared[name] = overlaid(shared.get(name, {}), spec_of(spec))
+            shared[name] = completed(overlaid(shared.get(name, {}), spec_of(spec)))
     seed = recipe.execution.seed if experiment.seed is None else experiment.seed
     return {
         "id": run.id, "kind": "case" if isinstance(run, Case) else "probe", "seed": seed,
@@ -71,6 +71,16 @@ def spec_of(spec: Spec) -> dict[str, Any]:
         else:
             out[key] = jsonable(value)
     return out
+
+
+def completed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole spec with its defaults written out: what is filled is float32 unless it says otherwise."""
+    for way in ("list", "tuple"):
+        if way in spec:
+            return {**spec, way: [completed(item) for item in spec[way]]}
+    if "dict" in spec:
+        return {**spec, "dict": {key: completed(item) for key, item in spec["dict"].items()}}
+    return {**spec, "dtype": "float32"} if "fill" in spec and not spec.get("dtype") else dict(spec)
 
 
 def overlaid(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import fcntl
+import importlib
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, identity
-from lessonpress.settings import Config
+from lessonpress import canon, history, identity, lock
 from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.settings import Config
+
+NOTE = "LESSONPRESS_NOTE"  # how `snakemake --config note=…` reaches the verb without being a parameter of its rule
 
 
 def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     """Publish `work/<slug>/revision/` and write the receipt `work/<slug>/published.json`; answers what was done.
 
-    Raises LessonError when a check failed; then nothing is published and earlier revisions stay as they are.
+    `note` (or the environment's LESSONPRESS_NOTE) is stored with a new revision. Raises LessonError when a check
+    failed or the disk refuses; then nothing is published and earlier revisions stay as they are.
     """
     room = config.room(slug)
     rendered = canon.read(room / "rendered.json")
     require_passed(config, slug)
-    folder = config.published(slug)
-    with alone(config):
-        words = _placed(folder, room / "revision", rendered, note)
-    canon.write(room / "published.json", canon.pretty({"slug": slug, "revision": rendered["revision"]}))
+    with lock.alone(Path(config.results)):
+        lock.sweep(config.published(slug))
+        revision, words = _placed(config, rendered, note or os.environ.get(NOTE) or None)
+    receipt = {"slug": slug, "revision": revision, "words": words}
+    canon.write(room / "published.json", canon.pretty(receipt))
     return f"{slug}: {words}"
 
 
@@ -46,30 +48,62 @@ def _failure(config: Config, slug: str, check: dict[str, Any]) -> LessonError:
                        "Nothing was published; earlier revisions stay as they are.")  # fmt: skip
 
 
-def _placed(folder: Path, new: Path, rendered: dict[str, Any], note: str | None) -> str:
-    """Rename the new revision into its place, then enter it into the history; what is there already stays."""
-    revision = rendered["revision"]
-    told = history.read(folder, rendered["slug"])
-    before, there = history.latest(told), (folder / revision).is_dir()
+def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple[str, str]:
+    """Rename the new revision into its place, then enter it into the history; what is there already stays.
+
+    Answers the revision that now stands for the lesson, and what was done in words.
+    """
+    slug, made = rendered["slug"], rendered["revision"]
+    folder, new = config.published(slug), config.room(slug) / "revision"
+    told = history.read(folder, slug)
+    before = history.latest(told)
+    revision, rounding = _standing(config, slug, told, made)
+    there = (folder / revision).is_dir()
     if before == revision and there:
-        return f"unchanged, revision {revision}"
+        return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
     if not there:
         _move(new, folder / revision)
     if before == revision:
-        return f"revision {revision} is back in its place"
-    old = canon.read(folder / before / "identity.json") if before and (folder / before).is_dir() else None
-    why = identity.reasons(old, canon.read(folder / revision / "identity.json"))
+        return revision, f"revision {revision} is back in its place"
+    why, counted = _reasons(folder / before if before else None, folder / revision)
     at = canon.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
     history.write(folder, history.extended(told, revision, at, why, note))
     if before is None:
-        return f"published revision {revision}"
-    return f"revision {before} → {revision} because of: {', '.join(why)}"
+        return revision, f"published revision {revision}"
+    held = f"; {told['pinned']} is pinned and stays current" if told["pinned"] else ""
+    return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
+
+
+def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tuple[str, str]:
+    """The revision that the rendering is: its own, or a published one that differs in its rounding only.
+
+    Answers it with the rounding in words (none when the bytes are the same).
+    """
+    folder, new = config.published(slug), canon.read(config.room(slug) / "revision" / "identity.json")
+    if history.names(told, made) or (folder / made).is_dir():
+        return made, ""
+    for revision in history.newest_first(told):
+        place = folder / revision / "identity.json"
+        if place.is_file() and identity.may_be(canon.read(place), new):
+            # Only now: rendering again needs every library that makes a page, and most publications do not.
+            found = importlib.import_module("lessonpress.standing").of(config, slug, folder / revision)
+            if found.same:
+                return revision, f"within tolerance: {found.comparison.words()}"
+    return made, ""
+
+
+def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
+    """Why a revision is not the one before it: plain words for the history, and the same with counts."""
+    if old is None or not old.is_dir():
+        found = identity.reasons(None, canon.read(new / "identity.json"))
+        return found, found
+    # Only now, as above: the comparison reads YAML, arrays and graphs.
+    told = importlib.import_module("lessonpress.changes").between(old, new)
+    return list(told.reasons), told.words()
 
 
 def _move(new: Path, place: Path) -> None:
     """Copy a folder beside its place, flush it, and rename it in: it is there whole or not at all."""
-    for left in place.parent.glob(".*.tmp-*"):  # by a publisher that was killed: we hold the lock, so nobody uses it
-        shutil.rmtree(left, ignore_errors=True)
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
         for path in sorted(new.rglob("*")):
@@ -82,21 +116,9 @@ def _move(new: Path, place: Path) -> None:
 
 
 def _flush(folder: Path) -> None:
+    """Make a rename last through a loss of power."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def alone(config: Config) -> Iterator[None]:
-    """Publishers take turns: a lock on the site's own folder, which no crash can leave behind."""
-    folder = Path(config.results)
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
     finally:
         os.close(handle)

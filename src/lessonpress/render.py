@@ -53,7 +53,8 @@ def revision(
         "plan.json": canon.pretty(source["plan"]).encode(), "preview.svg": picture_text.encode(),
         "cases.csv": table, "weights.safetensors": stored, "requirements.txt": bundle.requirements().encode(),
     }  # fmt: skip
-    show = lambda named: _page(read, {**body, "revision": named, "files": _listed(read, named, files)}, picture_text)  # noqa: E731
+    alive = _alive(read, captured, drawn, graphs)
+    show = lambda named: _page(read, {**body, "revision": named, "files": _listed(read, named, files)}, picture_text, alive)  # noqa: E731
     blank = page.blanked(show(page.NO_REVISION), page.NO_REVISION)
     text = identity.of(source, captured, cases, files, blank, canon.digest(stored))
     name = identity.revision(text)
@@ -66,19 +67,37 @@ def revision(
     return name, files
 
 
-def drawn_picture(drawn: Mapping[str, Any], title: str) -> str:
+def drawn_picture(drawn: Mapping[str, Any], title: str, *, ids: str = "n") -> str:
     """The graph's picture as SVG; large graphs are folded by module until a person can read them."""
     layers, connections = drawn["layers"], drawn["connections"]
     placement = layout.place(layers, connections, collapsed=layout.fold(layers, connections))
-    return picture.svg(layers, connections, placement, title=title)
+    return picture.svg(layers, connections, placement, title=title, ids=ids)
 
 
-def _page(read: lesson.Lesson, body: Mapping[str, Any], picture_text: str) -> str:
+def _alive(
+    read: lesson.Lesson, captured: Mapping[str, Any], drawn: Mapping[str, Any], own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the page can do beyond showing: the program that it runs, and further pictures of the graph."""
+    layers, connections, title = drawn["layers"], drawn["connections"], read.recipe.title
+    draw = lambda folded, ids: picture.svg(  # noqa: E731
+        layers, connections, layout.place(layers, connections, collapsed=folded), title=title, ids=ids
+    )
+    experiment = read.recipe.experiment
+    return {
+        "live": page.live(captured, experiment.model_dump(by_alias=True) if experiment else None),
+        "folded": sorted(layout.fold(layers, connections)), "pictures": page.views(drawn, draw),
+        "own_graphs": {name: drawn_picture(graph, title, ids=f"c{at}-") for at, (name, graph) in enumerate(own.items())},
+    }  # fmt: skip
+
+
+def _page(read: lesson.Lesson, body: Mapping[str, Any], picture_text: str, alive: Mapping[str, Any]) -> str:
     model = read.recipe.model.file
     texts = {n: d for n, d in read.files.items() if n.endswith(".py")}
     order = sorted(texts, key=lambda n: (n != model, n == read.recipe.checks, n))
     sources = {n: texts[n].decode("utf-8", "replace") for n in order}
-    return page.lesson(body, recipe=read.recipe.model_dump(by_alias=True), graph_svg=picture_text, sources=sources)
+    return page.lesson(
+        body, recipe=read.recipe.model_dump(by_alias=True), graph_svg=picture_text, sources=sources, **alive
+    )
 
 
 def _listed(read: lesson.Lesson, name: str, files: Mapping[str, bytes]) -> dict[str, Any]:

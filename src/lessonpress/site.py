@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, manifest, page
+from lessonpress import canon, history, lock, manifest, page, published
 from lessonpress.settings import Config
-from lessonpress.publish import alone
 
 
 def site(config: Config) -> str:
@@ -15,8 +14,11 @@ def site(config: Config) -> str:
 
     Answers what was done, in words.
     """
-    with alone(config):
-        wanted = pages(Path(config.results))
+    results = Path(config.results)
+    with lock.alone(results):
+        for folder in (results, results / "models", results / "schema"):
+            lock.sweep(folder)
+        wanted = pages(results)
         changed = [
             path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
         ]
@@ -35,11 +37,10 @@ def pages(results: Path) -> dict[Path, str]:
     current: list[dict[str, Any]] = []
     for folder in sorted(path.parent for path in (results / "models").glob(f"*/{history.FILE}")):
         told = history.read(folder, folder.name)
-        manifests = {event["revision"]: canon.read(folder / event["revision"] / "manifest.json")
-                     for event in told["revisions"]}  # fmt: skip
-        newest = manifests[told["current"]]
-        current.append(newest)
-        out[folder / "index.html"] = page.history(folder.name, newest["title"], told, manifests)
+        newest = published.manifest(folder / told["current"])
+        if not told.get("retired"):
+            current.append(newest)
+        out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
     out[results / "index.html"] = page.catalogue(current)
     out[results / "schema" / "manifest.schema.json"] = canon.pretty(manifest.schema())
     return out

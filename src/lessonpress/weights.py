@@ -10,6 +10,12 @@ import numpy as np
 import safetensors
 from numpy.typing import NDArray
 
+# How a safetensors file calls its dtypes.
+NUMPY = {
+    "BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4", "I32": "<i4",
+    "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8", "C64": "<c8",
+}  # fmt: skip
+
 
 def file(captured: Mapping[str, Any]) -> bytes:
     """The bytes of weights.safetensors: `execution/<name>`, `experiment/<name>`, and `case:<id>/<name>` where a case
@@ -47,3 +53,21 @@ def _held(run: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for name, number in run[kind].items():
             yield name, run["values"][number]
 
+
+
+def arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a safetensors file by name; bfloat16 widens to float32, which holds it exactly."""
+    out = {}
+    for name, told in sorted(safetensors.deserialize(data), key=lambda entry: entry[0]):
+        kind, shape = told["dtype"], told["shape"]
+        if kind == "BF16":
+            wide = np.frombuffer(told["data"], dtype="<u2").astype("<u4") << 16
+            out[name] = wide.view("<f4").reshape(shape)
+        else:
+            out[name] = np.frombuffer(told["data"], dtype=NUMPY[kind]).reshape(shape)
+    return out
+
+
+def raw(data: bytes) -> dict[str, bytes]:
+    """The bytes of each tensor of a safetensors file by name."""
+    return {name: bytes(told["data"]) for name, told in safetensors.deserialize(data)}

@@ -20,7 +20,7 @@ const projections = (w, inputs) => {
 };
 op.MultiheadAttention = (w, p, query, key, value, padding, needWeights, mask, average, causal) => {
   if (p.dropout > 0 && p.training) refuse("random");
-  if (p.add_bias_kv || p.add_zero_attn) refuse("attention with an added key");
+  if (w.bias_k || p.add_zero_attn) refuse("attention with an added key");
   if (causal && mask === null) refuse("a causal call without its mask");
   const batched = query.shape.length === 3;
   const turn = (x) => (p.batch_first ? x : permute(x, [1, 0, 2]));

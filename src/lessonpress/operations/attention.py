@@ -60,7 +60,7 @@ def _projections(w: Weights, inputs: tuple[Array, Array, Array]) -> list[Array]:
 
 
 @layer(
-    dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False,
+    dropout=0.0, bias=True, add_zero_attn=False, kdim=None, vdim=None, batch_first=False,
     training=False,
 )  # fmt: skip
 def MultiheadAttention(
@@ -74,7 +74,7 @@ def MultiheadAttention(
     """
     if p["dropout"] > 0 and p["training"]:
         raise Unsupported("random")
-    if p["add_bias_kv"] or p["add_zero_attn"]:
+    if "bias_k" in w or p["add_zero_attn"]:
         raise Unsupported("attention with an added key")
     if is_causal and attn_mask is None:
         raise Unsupported("a causal call without its mask")

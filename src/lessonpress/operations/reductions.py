@@ -51,7 +51,8 @@ def nansum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: str |
 @operation("mean")
 def mean(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: str | None = None) -> Any:
     """The mean along `dim`, NaN for no elements."""
-    return _kept(real(_lines(input, dim)[0]).sum(-1) / _lines(input, dim)[0].shape[-1], axes(input, dim), keepdim)
+    lines, dims = _lines(real(input), dim)
+    return _kept(lines.sum(axis=-1) / lines.shape[-1], dims, keepdim)
 
 
 @operation("prod")

@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from lessonpress import prose
-from lessonpress.page import example, listing, provenance, rendering, view
+from lessonpress.page import example, graphs, listing, provenance, reading, rendering, take, terms, view
+from lessonpress.page.graphs import views
+from lessonpress.page.live import live
+from lessonpress.page.live import script as live_script
 from lessonpress.page.rendering import templates_folder
 from lessonpress.page.site import catalogue, history
 from lessonpress.page.volatile import NO_REVISION, blanked
 
-__all__ = ["NO_REVISION", "blanked", "catalogue", "history", "lesson", "templates_folder"]
+__all__ = ["NO_REVISION", "blanked", "catalogue", "history", "lesson", "live", "templates_folder", "views"]
 
 
 def lesson(
-    manifest: Mapping[str, Any], *, recipe: Mapping[str, Any], graph_svg: str, sources: Mapping[str, str]
-) -> str:
+    manifest: Mapping[str, Any], *, recipe: Mapping[str, Any], graph_svg: str, sources: Mapping[str, str],
+    live: Mapping[str, Any] | None = None, folded: Sequence[str] = (),
+    pictures: Mapping[tuple[str, ...], str] | None = None, own_graphs: Mapping[str, str] | None = None,
+) -> str:  # fmt: skip
     """The whole page of one revision as one HTML file, a pure function of its arguments.
 
     `manifest` is the published manifest, `recipe` the lesson's recipe as plain data, `graph_svg` the graph's picture
-    with nodes `g.node[data-id]`, `sources` the lesson's source texts by file name, the model's file first.
-    Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
+    with nodes `g.node[data-id]` and with the modules `folded` drawn as boxes, `sources` the lesson's source texts by
+    file name, the model's file first. `live` is what `live(…)` gave: without it the page shows recorded values only.
+    `pictures` are further pictures of the graph by their folded modules, `own_graphs` pictures of cases that ran
+    otherwise. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
     """
-    return rendering.render("lesson.html.jinja", **_words(manifest), **_parts(manifest, recipe, graph_svg, sources))
+    marked = terms.of(manifest.get("glossary") or [])
+    parts = _parts(manifest, recipe, sources, marked)
+    drawn = graphs.graph(graph_svg, folded, pictures or {})
+    cases = (manifest.get("experiment") or {}).get("cases") or []
+    ways = {case["id"]: graphs.own_way(manifest, case, own_graphs or {}) for case in cases}
+    return rendering.render(
+        "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
+        recorded_only=None if live else view.recorded_only(manifest),
+        machine=Markup(live_script(live)) if live else None,
+        minutes=_minutes(manifest, parts), page_data={**parts["page_data"], "live": live},
+    )  # fmt: skip
 
 
-def _words(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _minutes(manifest: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, int]:
+    """Reading time of the parts that are read from start to end, in whole minutes."""
+    shown = parts["experiment"]
+    told: dict[str, int] = {}
+    if shown:
+        notes = [shown.description, shown.note, *(case.note for case in shown.cases)]
+        told["example"] = reading.minutes(notes, figures=len(shown.fixed) + len(shown.cases[0].matrices) + 1)
+    if parts["steps"]:
+        told["walk"] = reading.minutes([step.note for step in parts["steps"]], figures=len(parts["steps"]))
+    told["about"] = reading.minutes([str(manifest.get(key) or "") for key in ("description", "limitations", "scope")])
+    return told
+
+
+def _words(manifest: Mapping[str, Any], marked: terms.Terms) -> dict[str, Any]:
     """What the lesson says about itself."""
     title = str(manifest["title"])
     return {
         "title": Markup(prose.inline(title, where="title")),
         "plain_title": prose.plain(title),
         "question": Markup(prose.inline(str(manifest.get("question") or ""), where="question")),
-        "description": Markup(prose.html(str(manifest.get("description") or ""), where="description")),
+        "description": marked.mark(prose.html(str(manifest.get("description") or ""), where="description")),
         "summary": prose.plain(str(manifest.get("description") or manifest.get("question") or title)),
         "category": prose.plain(str(manifest.get("category") or "")),
         "tags": [str(tag) for tag in manifest.get("tags") or []],
@@ -57,14 +87,15 @@ def _words(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(
-    manifest: Mapping[str, Any], recipe: Mapping[str, Any], graph_svg: str, sources: Mapping[str, str]
+    manifest: Mapping[str, Any], recipe: Mapping[str, Any], sources: Mapping[str, str], marked: terms.Terms
 ) -> dict[str, Any]:
     """What was recorded, drawn and published."""
     return {
-        "experiment": example.experiment(manifest, recipe),
-        "steps": view.steps(manifest, sources),
-        "graph": Markup(graph_svg),
+        "experiment": example.experiment(manifest, recipe, marked),
+        "steps": view.steps(manifest, sources, marked),
         "layers": view.layers(manifest, sources),
+        "idle": [str(name) for name in manifest.get("idle") or []],
+        "unused": [str(name) for name in manifest.get("unusedInputs") or []],
         "listings": listing.listings(sources),
         "class_name": str(manifest.get("className") or ""),
         "checks": view.checks(manifest),
@@ -74,7 +105,14 @@ def _parts(
         "facts": provenance.facts(manifest),
         "settings": provenance.settings(manifest),
         "digests": provenance.digests(manifest),
-        "page_data": {"figures": example.figure_values(manifest), "places": view.places(manifest, sources)},
+        "citation": take.citation(manifest),
+        "page_data": {
+            "figures": example.figure_values(manifest),
+            "metrics": example.metric_values(manifest),
+            "records": view.records(manifest, recipe),
+            "places": view.places(manifest, sources),
+            "parents": {layer["id"]: layer["parent"] for layer in manifest.get("layers") or [] if layer.get("parent")},
+        },
     }
 
 

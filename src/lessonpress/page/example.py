@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lessonpress import prose
-from lessonpress.page import arrays, figures, numbers
+from lessonpress.page import arrays, figures, numbers, terms
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Experiment:
     recorded: str
 
 
-def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Experiment | None:
+def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any], marked: terms.Terms) -> Experiment | None:
     """The recorded example, or None for a lesson without cases."""
     told = manifest.get("experiment") or {}
     recorded = told.get("cases") or []
@@ -52,11 +52,11 @@ def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Experi
     control = (told.get("control") or {}).get("label") or told.get("controlLabel") or "Case"
     return Experiment(
         Markup(prose.inline(str(told.get("title") or ""), where="experiment.title")),
-        Markup(prose.html(str(told.get("description") or ""), where="experiment.description")),
+        marked.mark(prose.html(str(told.get("description") or ""), where="experiment.description")),
         prose.plain(str(control)),
-        Markup(prose.html(shared, where="experiment.cases: note")),
+        marked.mark(prose.html(shared, where="experiment.cases: note")),
         _matrices(recorded[0], recorded, fixed=True),
-        tuple(_case(each, recorded, quiet=bool(shared)) for each in recorded),
+        tuple(_case(each, recorded, "" if shared else None, marked) for each in recorded),
         _facts(run, ("seed", "dtype")),
     )
 
@@ -77,13 +77,22 @@ def figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {key: [[_for_script(value) for value in line] for line in lines] for key, lines in kept.items()}
 
 
-def _case(case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, quiet: bool) -> Case:
-    """One case with its figures; `quiet` leaves out the note, because it is said once for all cases."""
+def metric_values(manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Full-precision values of every metric by case."""
+    cases = (manifest.get("experiment") or {}).get("cases") or []
+    return {str(case["id"]): [_for_script(metric["value"]) for metric in case.get("metrics") or []] for case in cases}
+
+
+def _case(
+    case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], note: str | None, marked: terms.Terms
+) -> Case:
+    """One case with its figures; `note` stands instead of its own note, where that is said once for all cases."""
     vectors = case.get("vectors") or []
+    words = str(case.get("note") or "") if note is None else note
     return Case(
         str(case["id"]),
         Markup(prose.inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
-        Markup("" if quiet else prose.html(str(case.get("note") or ""), where=f"case {case['id']}: note")),
+        marked.mark(prose.html(words, where=f"case {case['id']}: note")),
         _matrices(case, cases, fixed=False),
         figures.vectors(
             vectors, keys=_keys(case, "vectors"), same=[_same(cases, "vectors", at) for at in range(len(vectors))]

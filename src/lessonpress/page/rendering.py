@@ -53,10 +53,14 @@ def data(value: Any) -> Markup:
 
 def inline_file(name: str) -> Markup:
     """A style sheet or script of ours, to stand inside the page; blank lines and whole-line comments are left out."""
-    lines = (templates_folder() / name).read_text(encoding="utf-8").splitlines()
-    kept = (line.strip() for line in lines)
-    text = "\n".join(line for line in kept if line and not re.fullmatch(r"//.*|/\*.*\*/", line))
-    return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text) if name.endswith(".css") else text)
+    text = inline_script((templates_folder() / name).read_text(encoding="utf-8"))
+    return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text)) if name.endswith(".css") else text
+
+
+def inline_script(text: str) -> Markup:
+    """A script's text without indentation, blank lines and whole-line comments; it must not rely on any of them."""
+    kept = (line.strip() for line in text.splitlines())
+    return Markup("\n".join(line for line in kept if line and not re.fullmatch(r"//.*|/\*.*\*/", line)))
 
 
 @lru_cache(maxsize=1)
@@ -69,7 +73,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(inline_file=inline_file, data=data)
+    environment.globals.update(inline_file=inline_file, inline_script=inline_script, data=data)
     return environment
 
 

@@ -44,6 +44,16 @@ class Event:
     current: bool
 
 
+@dataclass(frozen=True)
+class Retired:
+    """When and why a lesson ended, and the lesson that goes on in its place (empty when none does)."""
+
+    date: str
+    to: str
+    href: str
+    note: Markup
+
+
 def catalogue(lessons: Sequence[Mapping[str, Any]]) -> str:
     """The site's front page, `results/index.html`: a card for each lesson, grouped by category.
 
@@ -73,6 +83,7 @@ def history(slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapp
         question=Markup(prose.inline(str(told.get("question") or ""))),
         latest=latest,
         pinned=str(revisions.get("pinned") or ""),
+        retired=_retired(revisions.get("retired")),
         events=events[::-1],
     )
 
@@ -99,6 +110,14 @@ def _card(lesson: Mapping[str, Any]) -> Card:
 def _order(card: Card) -> tuple[bool, str, str, str, str]:
     """By category, the nameless one last; within it by year and title."""
     return card.category == _OTHER, card.category, card.year, card.plain_title, card.slug
+
+
+def _retired(told: Mapping[str, Any] | None) -> Retired | None:
+    if not told:
+        return None
+    to = str(told.get("to") or "")
+    return Retired(str(told.get("at") or "")[:10], to, f"../{quote(to)}/index.html" if to else "",
+                   Markup(prose.inline(str(told.get("note") or ""))))  # fmt: skip
 
 
 def _event(entry: Mapping[str, Any], current: str) -> Event:

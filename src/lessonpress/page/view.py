@@ -10,12 +10,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from lessonpress import prose
-from lessonpress.page import listing, numbers
+from lessonpress.page import listing, numbers, terms
 from lessonpress.page.listing import Line
+from lessonpress.worker import recorded
 
 _EXCERPT = 10  # lines of source that a step quotes at most
 # Part of every revision folder, though no manifest can hold its own digest or that of a file it is in.
-_ALWAYS = ("bundle.zip", "manifest.json", "identity.json", "SHA256SUMS")
+_ALWAYS = ("bundle.zip", "manifest.json", "identity.json", "CITATION.cff", "SHA256SUMS")
 
 
 @dataclass(frozen=True)
@@ -83,18 +84,50 @@ class File:
     sha256: str
 
 
-def places(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[tuple[str, int, int]]]:
-    """For each node the stretches of source it is called from and declared at: (file's anchor, first, last line)."""
+def places(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[tuple[Any, ...]]]:
+    """For each node the stretches of source it is called from and declared at.
+
+    Each is (file's anchor, first line, last line) where it is declared, and for a call also (column, end column), from
+    1, the end exclusive.
+    """
     anchors = listing.anchors(sources)
-    found: dict[str, list[tuple[str, int, int]]] = {}
+    found: dict[str, list[tuple[Any, ...]]] = {}
     for layer in manifest.get("layers") or []:
         spots = [*(layer.get("called") or []), *([layer["source"]] if layer.get("source") else [])]
-        named = [(_file(spot, sources), spot["line"], spot.get("endLine") or spot["line"]) for spot in spots]
-        found[layer["id"]] = [(anchors[name], first, last) for name, first, last in named if name in anchors]
+        known = [spot for spot in spots if _file(spot, sources) in anchors]
+        found[layer["id"]] = [_stretch(spot, anchors[_file(spot, sources)]) for spot in known]
+    return {name: stretches for name, stretches in found.items() if stretches}
+
+
+def _stretch(spot: Mapping[str, Any], anchor: str) -> tuple[Any, ...]:
+    lines = (anchor, spot["line"], spot.get("endLine") or spot["line"])
+    return (*lines, spot["column"], spot["endColumn"]) if spot.get("column") and spot.get("endColumn") else lines
+
+
+def records(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, list[str]]:
+    """For each node the figures that were recorded there, as `matrices/0`."""
+    record = (recipe.get("experiment") or {}).get("record") or {}
+    known = {layer["id"] for layer in manifest.get("layers") or []}
+    found: dict[str, list[str]] = {}
+    for kind in ("matrices", "vectors"):
+        for at, entry in enumerate(record.get(kind) or []):
+            base = recorded.parse(str(entry["tensor"])).base
+            if base in known:
+                found.setdefault(base, []).append(f"{kind}/{at}")
     return found
 
 
-def steps(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Step, ...]:
+def recorded_only(manifest: Mapping[str, Any]) -> str:
+    """Why a page cannot compute its lesson, as the end of a sentence."""
+    told = manifest.get("replay") or {}
+    if told.get("uncovered"):
+        return f"it uses what lies outside the page's operations: {', '.join(map(str, told['uncovered']))}"
+    if any(case.get("graph") for case in (manifest.get("experiment") or {}).get("cases") or []):
+        return "its cases took different ways through the model"
+    return "its numbers are too many for a page" if told.get("covered") else "it was published without a program"
+
+
+def steps(manifest: Mapping[str, Any], sources: Mapping[str, str], marked: terms.Terms) -> tuple[Step, ...]:
     """The steps in order, each with its node in words and the source it runs."""
     layers = {layer["id"]: layer for layer in manifest.get("layers") or []}
     lines = {each.name: each.lines for each in listing.listings(sources)}
@@ -103,7 +136,7 @@ def steps(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Step
             str(step["id"]),
             str(step.get("target") or ""),
             Markup(prose.inline(str(step.get("title") or step["id"]), where=f"step {step['id']}: title")),
-            Markup(prose.html(str(step.get("note") or ""), where=f"step {step['id']}: note")),
+            marked.mark(prose.html(str(step.get("note") or ""), where=f"step {step['id']}: note")),
             _layer_words(layers.get(step.get("target"))),
             _quoted(layers.get(step.get("target")), sources, lines),
             step["id"] == manifest.get("openingStep"),

@@ -136,7 +136,9 @@ class Flow:
     def sources(self, tensor: Tensor) -> list[Source]:
         """Everything whose numbers `tensor` holds now, oldest first: its birth, and later writes that overlap it."""
         _, source, since = self.origin[id(tensor)]
-        log = self.log.get(_storage(tensor)) if self.log else None
+        if not self.log:
+            return [source]
+        log = self.log.get(_storage(tensor))
         if not log or log[-1][0] <= since:
             return [source]
         found: list[Source] = []

@@ -52,7 +52,10 @@ def _values(spec: Mapping[str, Any], drawn: torch.dtype | None, dtype: torch.dty
     values = _complex(plain(spec["values"])) if drawn is not None and drawn.is_complex else plain(spec["values"])
     if drawn is not None and drawn.is_floating_point and dtype is torch.float64:
         drawn = torch.float64  # literal numbers keep their full precision in a float64 run
+    if drawn is torch.complex64 and dtype is torch.float64:
+        drawn = torch.complex128
     out = torch.tensor(values, dtype=drawn)
+    _whole(torch.tensor(values) if out.numel() else out, out.dtype)
     if "shape" in spec and list(out.shape) != list(spec["shape"]):
         if out.numel() != _count(spec["shape"]):
             raise ValueError(f"{out.numel()} values given, the input has shape {list(spec['shape'])}")
@@ -82,7 +85,15 @@ def _filled(spec: Mapping[str, Any], drawn: torch.dtype, dtype: torch.dtype) -> 
         return (start + step * counted).to(wide).reshape(shape)
     if fill in ("zeros", "ones"):
         return torch.full(shape, int(fill == "ones"), dtype=drawn)
+    _whole(torch.tensor(fill), wide)
     return torch.full(shape, fill, dtype=wide)
+
+
+def _whole(given: Tensor, dtype: torch.dtype) -> None:
+    """Raises ValueError for fractions, NaN and infinity where the dtype holds whole numbers only."""
+    counts = not (dtype.is_floating_point or dtype.is_complex)
+    if counts and given.is_floating_point() and not bool((given == given.round()).all() and given.isfinite().all()):
+        raise ValueError(f"{str(dtype).removeprefix('torch.')} holds whole numbers only, the input has fractions")
 
 
 def _count(shape: list[int]) -> int:

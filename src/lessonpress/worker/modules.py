@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -47,7 +48,8 @@ def watched(places: Places, seen: Declared | None = None) -> Iterator[Declared]:
 
 def children(module: nn.Module) -> dict[str, nn.Module]:
     """A module's direct children by name, whatever its class calls its own attributes."""
-    return {name: child for name, child in module.__dict__.get("_modules", {}).items() if child is not None}
+    inside = module.__dict__.get("_modules")
+    return {name: child for name, child in inside.items() if child is not None} if inside else {}
 
 
 def is_leaf(module: nn.Module) -> bool:
@@ -56,7 +58,8 @@ def is_leaf(module: nn.Module) -> bool:
         return True
     if not getattr(type(module).forward, "__module__", "").startswith("torch."):
         return False
-    return isinstance(module, RECURRENT_OR_ATTENTION) or not (children(module).keys() - {"parametrizations"})
+    inside = module.__dict__.get("_modules")
+    return not inside or isinstance(module, RECURRENT_OR_ATTENTION) or not children(module).keys() - {"parametrizations"}
 
 
 def class_of(module: nn.Module) -> type:
@@ -98,33 +101,35 @@ class ModelMap:
         out: dict[str, Any] = {}
         for path, module in self.modules.items():
             parent = path.rpartition(".")[0] if path else None
+            leaf = bool(path) and is_leaf(module)
             above = out[parent]["source"] if parent is not None else None
             place = declared.get(id(module), (None, None))[1]
             out[path] = {
-                "class": class_of(module).__name__, "leaf": bool(path) and is_leaf(module), "parent": parent,
-                "params": constructor(module), "source": place or above,
+                "class": class_of(module).__name__, "leaf": leaf, "parent": parent,
+                "params": constructor(module) if leaf else {}, "source": place or above,
                 "aliases": self.aliases[path], "training": bool(module.training),
-                "parameters": _own(module, "_parameters", names), "buffers": _own(module, "_buffers", names),
+                "parameters": _own(module, "_parameters", names, leaf), "buffers": _own(module, "_buffers", names, leaf),
             }  # fmt: skip
         return out
 
 
-def _own(module: nn.Module, kind: str, names: dict[int, str]) -> dict[str, str]:
+def _own(module: nn.Module, kind: str, names: dict[int, str], leaf: bool) -> dict[str, str]:
     """A module's own tensors (and its children's, for the names that a leaf's kernel needs): local to full name."""
     out = {}
     for name, tensor in module.__dict__.get(kind, {}).items():
         if tensor is not None:
             out[name] = names[id(tensor)]
-    if is_leaf(module):
+    if leaf and module.__dict__.get("_modules"):
         for child_name, child in children(module).items():
-            out.update({f"{child_name}.{name}": full for name, full in _own(child, kind, names).items()})
+            below = _own(child, kind, names, is_leaf(child))
+            out.update({f"{child_name}.{name}": full for name, full in below.items()})
     return out
 
 
 def constructor(module: nn.Module) -> dict[str, Any]:
-    """The constructor arguments of a library module that are required or differ from their defaults."""
+    """The constructor arguments of a library's leaf module that are required or differ from their defaults."""
     kind = class_of(module)
-    if not kind.__module__.startswith("torch.") or not is_leaf(module):
+    if not kind.__module__.startswith("torch."):
         return {}
     out = {}
     for name, parameter in _signature(kind).items():
@@ -139,6 +144,7 @@ def constructor(module: nn.Module) -> dict[str, Any]:
 _ABSENT = object()
 
 
+@cache
 def _signature(kind: type) -> dict[str, inspect.Parameter]:
     """The first constructor in the class's ancestry that names its parameters."""
     for ancestor in kind.__mro__:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import random
 from collections.abc import Iterator, Mapping
@@ -42,6 +43,9 @@ def settle() -> None:
     torch.backends.mha.set_fastpath_enabled(False)
     # What a lesson wants compiled runs eagerly: a compiler needs a disk and processes, and hides the operations.
     torch.compile = _eager
+    # A record is many small objects that all stay: looking through them again and again would cost more than tracing.
+    gc.freeze()
+    gc.set_threshold(20_000)
     torch.set_default_dtype(torch.float32)
 
 

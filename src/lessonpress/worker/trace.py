@@ -227,7 +227,8 @@ class Tracer:
         touched: list[tuple[Tensor, int]] = []
         self.quiet = True
         try:
-            self._settled(module, args, kwargs)
+            if isinstance(module, LazyModuleMixin):
+                self._settled(module, args, kwargs)
             with torch._C.DisableTorchFunction():
                 read = [self.read(arg, touched) for arg in args]
                 named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
@@ -249,9 +250,9 @@ class Tracer:
         finally:
             self.quiet = False
 
-    def _settled(self, module: nn.Module, args: Any, kwargs: Any) -> None:
+    def _settled(self, module: Any, args: Any, kwargs: Any) -> None:
         """Give a lazy module its shapes now, and note what it drew before its first call changes it."""
-        if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
+        if module.has_uninitialized_params():
             module._infer_parameters(module, args, kwargs)
             names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.model.tensors(kind)}
             for _, tensor in (*module._parameters.items(), *module._buffers.items()):

@@ -1,0 +1,83 @@
+"""The verbs that Snakemake calls, one for each arrow from source to site, without an option parser to import.
+
+`python -m lessonpress hash SLUG…` comes here; everything else (options, help, verbs for people) goes to `cli`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lessonpress.errors import LessonError, LessonErrors
+
+# Verb → room and function; each takes the settings and one slug, and answers what it did in words, or nothing.
+ARROWS = {
+    "hash": ("hashing", "hash_lesson"),
+    "execute": ("execute", "execute"),
+    "record": ("record", "record"),
+    "check": ("check", "check"),
+    "render": ("render", "render"),
+    "publish": ("publish", "publish"),
+}
+
+
+def room(name: str) -> Any:
+    """A room, imported when its verb runs: no verb pays for another one's libraries."""
+    return importlib.import_module(f"lessonpress.{name}")
+
+
+def settings(file: Path | None = None) -> Any:
+    """The settings of a config file (config.yaml here, when none is named)."""
+    return room("config").read(*([file] if file else []))
+
+
+def go(verb: str, slugs: Sequence[str], *, config: Any, **options: Any) -> None:
+    """Do one verb for every lesson. Raises LessonErrors after all of them were tried."""
+    name, function = ARROWS[verb]
+    act = getattr(room(name), function)
+    each(slugs, lambda slug: act(config, slug, **options))
+
+
+def each(slugs: Sequence[str], verb: Callable[[str], str | None]) -> None:
+    """Do something for every lesson; all are tried, and all mistakes are told together."""
+    failed: list[LessonError] = []
+    for slug in slugs:
+        try:
+            words = verb(slug)
+            if words:
+                print(words, flush=True)
+        except LessonError as error:
+            failed += error.errors if isinstance(error, LessonErrors) else [error]
+    if failed:
+        raise LessonErrors(failed)
+
+
+def plain(arguments: Sequence[str]) -> bool:
+    """Whether these are a bare verb with slugs, as the rules call it; then it is done here."""
+    verb, slugs = (arguments[0], arguments[1:]) if arguments else ("", ())
+    if any(word.startswith("-") for word in slugs) or (verb != "site" and (verb not in ARROWS or not slugs)):
+        return False
+    if verb == "site" and slugs:
+        return False
+    caught(lambda: print(room("site").site(settings())) if verb == "site" else go(verb, slugs, config=settings()))
+    return True
+
+
+def caught(act: Callable[[], Any]) -> None:
+    """Run something; a user's mistake is its message on standard error and exit code 1, never a traceback."""
+    try:
+        act()
+    except LessonError as error:
+        print(error.message(), file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{where}{error.strerror or error}.", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,207 @@
+"""Whether what is published is what was published: every file's digest, every revision's name, every history."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lessonpress import bundle, canon, history, identity, page
+from lessonpress.errors import LessonError
+
+NAME = re.compile(r"[0-9a-f]{16}")
+LEFT = re.compile(r"\..*\.tmp-\d+")
+PAGES = frozenset({"index.html", history.FILE})
+CORE = ("identity.json", "manifest.json", "SHA256SUMS", "bundle.zip")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing in the published site that is not as it was published, and what mends it."""
+
+    where: str  # a path below results/
+    what: str
+    mend: str
+
+    def words(self) -> str:
+        """The fault in a line."""
+        return f"{self.where}: {self.what}. {self.mend}"
+
+
+def of_lesson(models: Path, slug: str) -> list[Fault]:
+    """Every fault of a lesson's folder: its history and all of its revisions, not only the current one."""
+    folder = models / slug
+    at = f"models/{slug}"
+    found = list(_strays(folder, at))
+    try:
+        told = history.read(folder, slug)
+    except LessonError as error:
+        told = history.empty(slug)
+        found.append(Fault(f"{at}/{history.FILE}", error.seen, error.fix))
+    found += _history(folder, told, at)
+    for revision in revisions(folder):
+        found += of_revision(folder / revision, slug)
+    return found
+
+
+def revisions(folder: Path) -> list[str]:
+    """The names of all revision folders of a lesson, sorted."""
+    return sorted(path.name for path in folder.glob("*") if path.is_dir() and NAME.fullmatch(path.name))
+
+
+def _strays(folder: Path, at: str) -> Iterator[Fault]:
+    for path in sorted(folder.iterdir()):
+        if LEFT.fullmatch(path.name):
+            yield Fault(f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it.")
+        elif not (path.name in PAGES and path.is_file() or NAME.fullmatch(path.name) and path.is_dir()):
+            yield Fault(f"{at}/{path.name}", "nothing that is published has this name", "Delete it.")
+
+
+def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
+    """Faults of a history: what it names must be there, and what is there must be named."""
+    file, named = f"{at}/{history.FILE}", [event["revision"] for event in told["revisions"]]
+    present = revisions(folder)
+    if (folder / history.FILE).is_file():
+        if told["slug"] != folder.name:
+            yield Fault(file, f"it is the history of {told['slug']!r}", "Take the file back from git.")
+        if (folder / history.FILE).read_text(encoding="utf-8") != canon.pretty(told):
+            yield Fault(file, "its bytes are not as lessonpress writes them", "Take the file back from git.")
+        yield from _events(told, file)
+        for fault in history.faults(told):
+            yield Fault(file, fault, "Take the file back from git, or `lessonpress pin` the revision that is meant.")
+    for revision in sorted(set(named) - set(present)):
+        yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone",
+                    "Take the folder back from git.")  # fmt: skip
+    for revision in sorted(set(present) - set(named)):
+        yield Fault(f"{at}/{revision}", "the history does not name this revision",
+                    "Publish again (a publisher was interrupted), or delete the folder if it is in no commit.")  # fmt: skip
+    for event in told["revisions"]:
+        yield from _dated(folder, event, file)
+
+
+def _events(told: Mapping[str, Any], file: str) -> Iterator[Fault]:
+    for number, event in enumerate(told["revisions"]):
+        known = {"revision": str, "publishedAt": str, "reasons": list, "note": (str, type(None))}
+        wrong = [key for key, kind in known.items() if not isinstance(event.get(key), kind)]
+        strange = sorted(event.keys() - known.keys())
+        if wrong or strange or not all(isinstance(reason, str) for reason in event.get("reasons") or []):
+            yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(wrong + strange)})",
+                        "Take the file back from git.")  # fmt: skip
+
+
+def _dated(folder: Path, event: Mapping[str, Any], file: str) -> Iterator[Fault]:
+    """An event tells the moment that its revision's manifest tells."""
+    try:
+        at = canon.read(folder / event["revision"] / "manifest.json")["provenance"]["capturedAt"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # the folder's own faults say what is wrong with it
+    if event.get("publishedAt") != at:
+        yield Fault(file, f"it dates revision {event['revision']} {event.get('publishedAt')}, the manifest {at}",
+                    "Take the file back from git.")  # fmt: skip
+
+
+def of_revision(folder: Path, slug: str) -> list[Fault]:
+    """Every fault of one revision folder: a changed, missing or extra file, or a name that is not its content's."""
+    at = f"models/{slug}/{folder.name}"
+    odd = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
+    found = [Fault(f"{at}/{path.relative_to(folder).as_posix()}", "no plain file", "Take it back from git.") for path in odd]
+    if found:
+        return found
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return [Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in faults(files, slug, folder.name)]
+
+
+def _mended(what: str) -> str:
+    return "Delete it." if what == "no file of this revision" else "Take the folder back from git."
+
+
+def faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with a revision's files, as (file name, words); the empty name is the folder itself."""
+    missing = [name for name in CORE if name not in files]
+    yield from ((name, "the file is missing") for name in missing)
+    listed = _listed(files.get("SHA256SUMS", b""))
+    if listed is None:
+        yield "SHA256SUMS", "this is no list of digests"
+    else:
+        yield from _summed(files, listed)
+    try:
+        told = [json.loads(files[name]) if name in files else {} for name in ("identity.json", "manifest.json")]
+        yield from _named(files, told[0], told[1], slug, revision)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        yield "", "identity.json or manifest.json cannot be read"
+    if "bundle.zip" in files and not missing:
+        yield from _bundled(files, slug, revision)
+
+
+def _listed(sums: bytes) -> dict[str, str] | None:
+    """The digests by file name that SHA256SUMS holds, or None when its bytes are not what it would be written as."""
+    try:
+        lines = [line.split("  ", 1) for line in sums.decode("utf-8").splitlines()]
+        listed = {name: digest for digest, name in lines}
+    except ValueError:
+        return None
+    written = "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
+    return listed if written.encode() == sums else None
+
+
+def _summed(files: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, digest in listed.items():
+        if name not in files:
+            yield name, "the file is missing"
+        elif canon.digest(files[name]) != digest:
+            yield name, "its bytes are not the published ones"
+    yield from ((name, "no file of this revision") for name in files
+                if name not in listed and name not in bundle.NOT_SUMMED)  # fmt: skip
+
+
+def _named(
+    files: Mapping[str, bytes], is_: Mapping[str, Any], says: Mapping[str, Any], slug: str, revision: str
+) -> Iterator[tuple[str, str]]:
+    """The identity gives the folder's name and holds every visible file; the manifest says the same."""
+    if "identity.json" in files:
+        made = identity.revision(files["identity.json"].decode("utf-8", "replace"))
+        if made != revision:
+            yield "identity.json", f"it gives revision {made}, not the folder's name"
+        yield from _identified(files, is_, revision)
+    if "manifest.json" in files:
+        for key, expected in (("slug", slug), ("revision", revision)):
+            if says.get(key) != expected:
+                yield "manifest.json", f"it says {key} {says.get(key)!r}"
+        for name, told in says.get("files", {}).items():
+            if name not in files:
+                yield name, "the manifest lists this file, but it is missing"
+            elif (told["sha256"], told["bytes"]) != (canon.digest(files[name]), len(files[name])):
+                yield name, "the manifest gives another digest or size"
+
+
+def _identified(files: Mapping[str, bytes], told: Mapping[str, Any], revision: str) -> Iterator[tuple[str, str]]:
+    for name, digest in told["files"].items():
+        data = files.get(name)
+        if data is None:
+            yield name, "the identity names this file, but it is missing"
+            continue
+        if name == "index.html":  # it enters without its volatile parts
+            data = page.blanked(data.decode("utf-8", "replace"), revision).encode()
+        if canon.digest(data) != digest:
+            yield name, "the identity gives another digest"
+    yield from ((name, "the identity does not name this file") for name in files
+                if name not in told["files"] and name not in identity.DERIVED)  # fmt: skip
+
+
+def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
+    """The bundle must be, byte for byte, what the folder's files make."""
+    if files["bundle.zip"] == bundle.zipped(files, f"{slug}-{revision}"):
+        return
+    try:
+        with zipfile.ZipFile(io.BytesIO(files["bundle.zip"])) as archive:
+            held = {name.split("/", 1)[-1]: archive.read(name) for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, IndexError):
+        yield "bundle.zip", "its bytes are not the published ones (it cannot be unpacked)"
+        return
+    other = sorted(name for name in held if held[name] != files.get(name))
+    yield "bundle.zip", f"it does not hold the files of this folder ({', '.join(other[:3]) or 'other bytes between them'})"
