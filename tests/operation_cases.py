@@ -650,6 +650,11 @@ INPLACE = [
 ]
 
 MORE = [
+    case("pairwise_distance", X, Y),
+    case("pairwise_distance", X, Y, p=1.0, keepdim=True),
+    case("new_empty", X, 0, 2, oracle=method("new_empty")),
+    case("broadcast_tensors", X, Z),
+    case("where", B),
     case("logaddexp", X, Y),
     case("logaddexp", X * 400, X * 400),
     case("isclose", ODD, ODD + 1e-9),

@@ -8,13 +8,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lessonpress import canon, graph, hashing, lesson, manifest, record
+from lessonpress import canon, graph, hashing, lesson, manifest, record, schema
 from tests import tiny
 from tests.test_record import RECIPE
 
 # A manifest of the site that lessonpress follows: its keys, ids and figures; its words are replaced.
 SEED = canon.read(Path(__file__).parent / "data" / "seed_manifest.json")
-SCHEMA = manifest.schema()
+SCHEMA = schema.document()
 CHECKS = [{"id": "check_a", "sentence": "It holds.", "passed": True, "measured": 0.0, "bound": 1e-12, "sense": "<=",
            "margin": 1e-12, "line": 3}]  # fmt: skip
 REPLAY = {"covered": True, "maxDifference": 0.0, "uncovered": []}
@@ -48,13 +48,13 @@ def test_the_schema_is_a_schema() -> None:
 def test_the_earlier_manifest_is_valid() -> None:
     """A file of the site that we follow is one of ours."""
     jsonschema.Draft202012Validator(SCHEMA).validate(SEED)
-    manifest.Manifest.model_validate(SEED)
+    schema.Manifest.model_validate(SEED)
 
 
 def test_our_manifest_is_valid(tmp_path: Path) -> None:
     """What we make fits what we publish."""
     jsonschema.Draft202012Validator(SCHEMA).validate(made(tmp_path))
-    manifest.Manifest.model_validate(made(tmp_path))
+    schema.Manifest.model_validate(made(tmp_path))
 
 
 def lacking(theirs: Any, ours: Any, path: str = "") -> list[str]:

@@ -38,7 +38,7 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> dict[str, An
         plan_file.write_text(canon.compact(plan), encoding="utf-8")
         cwd = Path(scratch) / "empty"
         cwd.mkdir()
-        ended = supervise.run("lessonpress.worker", [str(plan_file), str(copied)], cwd, config.limits)
+        ended = supervise.run("lessonpress.worker", [str(plan_file), str(copied)], cwd, config.limits, config.isolation)
     if ended.limit or len(ended.lines) != 2:
         raise failures.of_process(folder, what, ended)
     try:
@@ -57,8 +57,9 @@ def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path)
     read = lesson.read(folder)
     number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == told.get("run")), 0)
     key = (str(told["key"]),) if told.get("key") else ()
+    args = read.said(number, "args")
     path: tuple[str | int, ...] = {
-        "import": ("model", "file"), "class": ("model", "class"), "build": read.said(number, "args"),
+        "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
         "call": read.said(number, "inputs"),
     }.get(str(told.get("stage")), ())  # fmt: skip
@@ -91,7 +92,7 @@ def provenance(facts: Mapping[str, Any], ended: supervise.Ended) -> dict[str, An
                      "flushDenormal": False},
         "cpu": {"machine": str(facts.get("machine")), "capability": str(facts.get("capability"))},
         "host": {"system": platform.system(), "kernel": platform.release(), "user": os.getuid()},
-        "isolation": {"profile": ended.confinement.profile, "limits": dict(ended.confinement.limits)},
+        "isolation": ended.isolation(),
     }  # fmt: skip
 
 

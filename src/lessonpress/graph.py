@@ -21,6 +21,11 @@ def of(captured: Mapping[str, Any], run: str = "execution") -> dict[str, Any]:
     return _Graph(captured["runs"][run], captured["modules"]).told()
 
 
+def is_node(call: Call) -> bool:
+    """Whether a call is drawn: one that only hands a number to Python (`item`, a test of a branch) is not."""
+    return call["kind"] != "op" or _holds_tensor(call["out"])
+
+
 def structure(graph: Mapping[str, Any]) -> tuple[Any, ...]:
     """What two graphs share when they are the same picture: layers with their calls, and who feeds whom."""
     edges = [tuple(c.get(k) for k in ("source", "target", "sourcePort", "targetPort", "sourceCall", "targetCall"))
@@ -40,7 +45,7 @@ class _Graph:
         self.numbers: list[int] = []  # of each call within its layer, from 0
         self.of_layer: dict[str, list[Call]] = {}
         for call in self.calls:
-            same = self.of_layer.setdefault(call["layer"], [])
+            same = self.of_layer.setdefault(call["layer"], []) if is_node(call) else []
             self.numbers.append(len(same))
             same.append(call)
         self.output = "output:result" if "output" in self.of_layer else "output"
@@ -81,7 +86,7 @@ class _Graph:
 
     def _layers(self) -> Iterator[dict[str, Any]]:
         told: set[str] = set()
-        for call in self.calls[1:]:
+        for call in filter(is_node, self.calls[1:]):
             for path in (*self._above(call["layer"]), call["layer"]):
                 if path not in told and path:
                     told.add(path)
@@ -161,7 +166,7 @@ class _Graph:
 
     def _connections(self) -> Iterator[dict[str, Any]]:
         for number, call in enumerate(self.calls):
-            if call["kind"] != "module":
+            if call["kind"] != "module" and is_node(call):
                 for port, tensor in _tensors(call):
                     yield from self._into(call["layer"], port, tensor, self.numbers[number])
         for path, leaf in recorded.leaves(self.run["output"]):

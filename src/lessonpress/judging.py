@@ -20,6 +20,10 @@ CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 def checks(config: Config, read: Lesson, captured: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What every `check_…` of the lesson measured: `[{id, sentence, measured, bound, sense, line}]`, in file order."""
     found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []})
+    record = read.recipe.experiment.record if read.recipe.experiment else None
+    if not found["checks"] and not (record and any(metric.value.startswith("metric_") for metric in record.metrics)):
+        raise read.error(("checks",), f"{read.recipe.checks} has no function that begins with check_",
+                         "a file of checks asserts something", "Write one, or leave the key out.")  # fmt: skip
     return list(found["checks"])
 
 
@@ -41,7 +45,7 @@ def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mappin
         (room / "task.json").write_text(canon.compact(task), encoding="utf-8")
         (room / "empty").mkdir()
         arguments = [str(room / "capture.json"), str(room / "lesson"), str(room / "task.json")]
-        ended = supervise.run("lessonpress.worker.judge", arguments, room / "empty", config.limits)
+        ended = supervise.run("lessonpress.worker.judge", arguments, room / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
     if ended.limit or len(ended.lines) != 1:
         raise failures.of_process(read.folder, what, ended)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import bundle, canon, graph, identity, layout, lesson, manifest, page, picture, replay, weights
+from lessonpress import bundle, canon, graph, identity, layout, lesson, manifest, page, picture, replay, schema, weights
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
@@ -60,7 +60,7 @@ def revision(
     name = identity.revision(text)
     files["identity.json"], files["index.html"] = text.encode(), show(name).encode()
     whole = {**body, "revision": name, "files": _listed(read, name, files)}
-    manifest.Manifest.model_validate(whole)
+    schema.Manifest.model_validate(whole)
     files["manifest.json"] = canon.pretty(whole).encode()
     files["SHA256SUMS"] = bundle.checksums(files)
     files["bundle.zip"] = bundle.zipped(files, f"{read.recipe.slug}-{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,15 +29,28 @@ class Limits(_Settings):
     wall_seconds: Positive = Field(60, description="Seconds from start to answer.")
     cpu_seconds: Positive = Field(60, description="Seconds of processor time.")
     memory_mib: Positive = Field(4096, description="Address space in MiB; torch alone needs about 700.")
-    answer_mib: Positive = Field(64, description="The worker's answer in MiB.")
+    processes: Positive = Field(1, description="Processes, the worker included; with 1 the kernel refuses any other.")
+    threads: Positive = Field(64, description="Threads of the worker.")
     open_files: Positive = Field(256, description="Open file descriptors.")
-    file_mib: Positive = Field(64, description="Any one file that the worker writes into its scratch folder, in MiB.")
+    file_mib: Positive = Field(64, description="Any one file that the worker writes, where it can write at all, in MiB.")
+    scratch_mib: Positive = Field(64, description="All that the worker writes into its scratch folder, in MiB.")
+    answer_mib: Positive = Field(64, description="The worker's answer in MiB.")
+    printed_mib: Positive = Field(16, description="What the lesson prints, in MiB; 64 KiB of it are kept.")
 
 
 class Isolation(_Settings):
     """How strongly a worker must be confined before its answer is published."""
 
-    minimum: Literal["posix-basic"] = Field("posix-basic", description="The weakest profile that may publish.")
+    minimum: Literal["auto", "linux-strict", "linux-seccomp", "posix-basic"] = Field(
+        "auto", description="The weakest profile that may publish; auto is linux-strict on Linux, else posix-basic.")
+    bubblewrap: Literal["auto", "never"] = Field(
+        "auto", description="Whether bubblewrap, where it is installed and starts, is put around the worker.")
+
+    def required(self) -> str:
+        """The profile that `minimum` means on this system."""
+        if self.minimum != "auto":
+            return self.minimum
+        return "linux-strict" if sys.platform.startswith("linux") else "posix-basic"
 
 
 class Config(_Settings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, lock, manifest, page, published
+from lessonpress import canon, history, lock, page, published, schema
 from lessonpress.settings import Config
 
 
@@ -42,5 +42,5 @@ def pages(results: Path) -> dict[Path, str]:
             current.append(newest)
         out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
     out[results / "index.html"] = page.catalogue(current)
-    out[results / "schema" / "manifest.schema.json"] = canon.pretty(manifest.schema())
+    out[results / "schema" / "manifest.schema.json"] = canon.pretty(schema.document())
     return out

@@ -1,107 +1,24 @@
-"""Watching one call of a tiny model, and running a lesson folder that a test writes."""
+"""Fixtures of the worker's tests: the worker's settings, a watched call, a lesson folder that a test writes."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor, nn
+from torch import nn
+from watching import Watched, call
 
-from lessonpress import graph
-from lessonpress.worker import inputs, modules, recorded, run
-from lessonpress.worker.places import Places
-from lessonpress.worker.trace import Tracer
-from lessonpress.worker.values import Values
+from lessonpress.worker import run
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _settled() -> None:
     """The settings of a worker process."""
     run.settle()
-
-
-@dataclass(frozen=True)
-class Watched:
-    """One watched call: the capture that it gives, what the call returned, and how to ask both."""
-
-    captured: Mapping[str, Any]
-    returned: Any
-
-    @property
-    def calls(self) -> list[dict[str, Any]]:
-        """The recorded calls without the model's own."""
-        return list(self.captured["runs"]["execution"]["calls"][1:])
-
-    @property
-    def names(self) -> list[str]:
-        """The layers of all calls but the model's own, in order."""
-        return [call["layer"] for call in self.calls]
-
-    @property
-    def ops(self) -> list[str]:
-        """The operations in order, without `torch.`."""
-        return [call["op"].removeprefix("torch.") for call in self.calls if call["kind"] == "op"]
-
-    @property
-    def graph(self) -> dict[str, Any]:
-        """The projected graph."""
-        return graph.of(self.captured)
-
-    @property
-    def layers(self) -> dict[str, dict[str, Any]]:
-        """The graph's layers by id."""
-        return {layer["id"]: layer for layer in self.graph["layers"]}
-
-    @property
-    def edges(self) -> set[str]:
-        """The connections as `source[port]#call -> target.port#call` (ports and calls where there are any)."""
-        return {f"{_end(c, 'source')} -> {_end(c, 'target')}" for c in self.graph["connections"]}
-
-    def into(self, target: str) -> list[str]:
-        """The sources of everything that flows into a layer, with ports and call numbers."""
-        return [_end(c, "source") for c in self.graph["connections"] if c["target"] == target]
-
-    def value(self, address: str) -> Any:
-        """A recorded value by address."""
-        return recorded.Runs(self.captured)["execution"][address]
-
-
-def _end(connection: Mapping[str, Any], end: str) -> str:
-    port, call = connection.get(f"{end}Port"), connection.get(f"{end}Call")
-    shown = "" if port is None or end == "target" and connection["target"] not in ("output",) else f"[{port}]"
-    return connection[end] + shown + ("" if call is None else f"#{call}")
-
-
-def call(model: nn.Module, named: Mapping[str, Any], *, order: bool = True, folder: Path | None = None) -> Watched:
-    """Watch `model(*named)` (in order, or by name) and tell it as a capture."""
-    values, places = Values(run.LIMIT), Places(str(folder or "/nowhere"))
-    mapped = modules.ModelMap(model)
-    drawn = {n: values.take(t) for k in ("_parameters", "_buffers") for n, t in mapped.tensors(k)
-             if not isinstance(t, nn.parameter.UninitializedTensorMixin)}  # fmt: skip
-    values.memo.clear()
-    tracer = Tracer(mapped, places, values)
-    for name, value in named.items():
-        for path, leaf in inputs.leaves(value, name):
-            if isinstance(leaf, Tensor):
-                tracer.flow.born(leaf, ["input", path])
-    told = [[name, tracer.read(value, None)] for name, value in named.items()]
-    returned = tracer.run(*((named.values(), {}) if order else ((), named)))
-    late = modules.ModelMap(model)
-    drawn |= tracer.drawn
-    held = {k: {n: drawn[n] if n in drawn else values.take(t) for n, t in late.tensors(k)} for k in ("_parameters", "_buffers")}
-    blobs: dict[str, str] = {}
-    execution = {
-        "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "inputs": told, "output": tracer.calls[0]["out"],
-        "calls": tracer.calls, "params": held["_parameters"], "buffers": held["_buffers"], "values": values.told(blobs),
-    }  # fmt: skip
-    captured = {"runs": {"execution": execution}, "modules": late.told({}), "blobs": blobs}
-    return Watched(json.loads(json.dumps(captured, allow_nan=False)), returned)
 
 
 @pytest.fixture
@@ -138,13 +55,3 @@ def lesson(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
     for name in set(sys.modules) - modules_before:
         if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
             del sys.modules[name]
-
-
-def bits(value: Any) -> Any:
-    """Anything with tensors inside, as bytes that can be compared."""
-    if isinstance(value, Tensor):
-        plain = value.detach().to_dense() if value.layout is not torch.strided else value.detach()
-        return str(plain.dtype), tuple(plain.shape), bytes(plain.contiguous().reshape(-1).view(torch.uint8).tolist())
-    if isinstance(value, Mapping):
-        return {key: bits(item) for key, item in value.items()}
-    return [bits(item) for item in value] if isinstance(value, list | tuple) else value

@@ -16,7 +16,8 @@ op.scaled_dot_product_attention = (query, key, value, mask, dropout, causal, sca
 const maskAdded = (mask) => (mask.kind === BOOL ? real((m) => (m !== 0 ? -Infinity : 0), mask) : mask);
 const projections = (w, inputs) => {
   const third = (x, i) => x && narrowed(x, 0, (i * x.shape[0]) / 3, x.shape[0] / 3);
-  return inputs.map((x, i) => linear(x, w.in_proj_weight ? third(w.in_proj_weight, i) : w[`${"qkv"[i]}_proj_weight`], third(w.in_proj_bias, i)));
+  const weight = (i) => (w.in_proj_weight ? third(w.in_proj_weight, i) : w[`${"qkv"[i]}_proj_weight`]);
+  return inputs.map((x, i) => linear(x, weight(i), third(w.in_proj_bias, i)));
 };
 op.MultiheadAttention = (w, p, query, key, value, padding, needWeights, mask, average, causal) => {
   if (p.dropout > 0 && p.training) refuse("random");

@@ -11,6 +11,7 @@ op.zeros_like = (x, dtype) => nd(x.shape, kindOr(dtype, x.kind));
 op.ones_like = (x, dtype) => filled(x.shape, kindOr(dtype, x.kind), 1);
 op.full_like = (x, value, dtype) => filled(x.shape, kindOr(dtype, x.kind), value);
 op.empty_like = (x, dtype) => blank(x.shape, kindOr(dtype, x.kind));
+op.new_empty = (x, size, dtype) => blank(size, kindOr(dtype, x.kind));
 op.new_zeros = (x, size, dtype) => nd(size, kindOr(dtype, x.kind));
 op.new_ones = (x, size, dtype) => filled(size, kindOr(dtype, x.kind), 1);
 op.new_full = (x, size, value, dtype) => filled(size, kindOr(dtype, x.kind), value);

@@ -65,6 +65,14 @@ def empty_like(input: Array, *, dtype: str | None = None) -> Any:
     return np.full(input.shape, np.nan)
 
 
+@operation("new_empty", variadic="size")
+def new_empty(input: Array, size: Any, *, dtype: str | None = None) -> Any:
+    """`empty` in the kind of `input`."""
+    if dtype_or(dtype, input.dtype.type) is not np.float64:
+        raise Unsupported("uninitialised integers")
+    return np.full(sized(size), np.nan)
+
+
 @operation("new_zeros", variadic="size")
 def new_zeros(input: Array, size: Any, *, dtype: str | None = None) -> Any:
     """Zeros in the kind of `input`."""

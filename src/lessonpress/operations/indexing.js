@@ -124,7 +124,9 @@ op.nonzero = (x, asTuple) => {
   const places = truePlaces(x);
   if (asTuple) return places;
   const n = places.length ? places[0].shape[0] : 0;
-  return nd([n, places.length], INT, Float64Array.from({ length: n * places.length }, (_, i) => places[i % places.length].data[Math.floor(i / places.length)]));
+  const rank = places.length;
+  const data = Float64Array.from({ length: n * rank }, (_, i) => places[i % rank].data[Math.floor(i / rank)]);
+  return nd([n, rank], INT, data);
 };
 // For each element of `index`: where in `x` the element lies that it names along `dim`.
 const named = (x, dim, index) => {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lessonpress.operations.kinds import Array, Unsupported, axis
-from lessonpress.operations.table import ALIASES, operation
+from lessonpress.operations.table import ALIASES, Rewritten, operation, rewrite
 
 ALIASES.update(take_along_axis="take_along_dim")
 
@@ -137,6 +137,13 @@ def masked_select(input: Array, mask: Array) -> Any:
 def nonzero(input: Array, *, as_tuple: bool = False) -> Any:
     """The places of elements that are not zero, one a row (or one array an axis)."""
     return list(np.nonzero(input)) if as_tuple else np.argwhere(input)
+
+
+@rewrite("where")
+def places_where(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
+    """`where(condition)` alone is `nonzero(condition, as_tuple=True)`."""
+    alone = len(args) + len(kwargs) == 1
+    return ("nonzero", args, {"as_tuple": True}) if alone else ("where", args, kwargs)
 
 
 @operation("gather")

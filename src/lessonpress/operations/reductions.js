@@ -52,6 +52,8 @@ op.cosine_similarity = (x1, x2, dim, eps) => {
   const dot = reduce(same((v, w) => v * w, a, b), dim, false, FLOAT, total);
   return real((d, m, n) => d / (m * n), dot, size(a), size(b));
 };
+op.pairwise_distance = (x1, x2, p, eps, keepdim) =>
+  reduce(real((a, b) => a - b + eps, x1, x2), -1, keepdim, FLOAT, (line) => lineNorm(line, p));
 op.all = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.every((v) => v !== 0));
 op.any = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.some((v) => v !== 0));
 op.count_nonzero = (x, dim) => reduce(x, dim, false, INT, (line) => line.filter((v) => v !== 0).length);

@@ -212,6 +212,12 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
     return (first * second).sum(axis=dim) / (sizes[0] * sizes[1])
 
 
+@operation("pairwise_distance")
+def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of `x1 - x2 + eps` along the last axis."""
+    return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
 @operation("all")
 def all_of(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether all elements along `dim` are true or not zero."""

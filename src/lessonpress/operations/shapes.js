@@ -33,6 +33,10 @@ op.squeeze = (x, dim) => squeezed(x, axes(x, dim));
 op.unsqueeze = (x, dim) => unsqueezed(x, dim);
 op.expand = (x, size) => broadcast(x, size.map((n, d) => (n === -1 ? x.shape[d - size.length + x.shape.length] : n)));
 op.broadcast_to = (x, size) => op.expand(x, size);
+op.broadcast_tensors = (tensors) => {
+  const shape = commonShape(tensors.map((x) => x.shape));
+  return tensors.map((x) => broadcast(x, shape));
+};
 op.expand_as = (x, other) => broadcast(x, other.shape);
 // The slices of `x` at the given places of one axis, as a copy.
 const taken = (x, dim, places) => {
@@ -62,8 +66,9 @@ op.repeat = (x, repeats) => {
 op.tile = (x, dims) => op.repeat(x, [...x.shape.slice(dims.length).map(() => 1), ...dims]);
 op.repeat_interleave = (x, repeats, dim) => {
   const [source, d] = dim === null ? [reshape(x, [-1]), 0] : [x, dim];
-  const times = flat(broadcast(arr(repeats), arr(repeats).shape.length ? arr(repeats).shape : [source.shape[axis(d, source.shape.length)]]));
-  const places = range(source.shape[axis(d, source.shape.length)]).flatMap((i) => range(times[times.length > 1 ? i : 0]).map(() => i));
+  const times = flat(reshape(arr(repeats), [-1]));
+  const n = source.shape[axis(d, source.shape.length)];
+  const places = range(n).flatMap((i) => range(times[times.length > 1 ? i : 0]).map(() => i));
   return taken(source, d, places);
 };
 op.flip = (x, dims) => dims.reduce((y, d) => taken(y, d, range(y.shape[axis(d, y.shape.length)]).reverse()), copy(x));
@@ -174,7 +179,10 @@ op.meshgrid = (tensors, indexing) => {
 op.Identity = (w, p, input) => input;
 op.Flatten = (w, p, input) => op.flatten(input, p.start_dim, p.end_dim);
 op.Unflatten = (w, p, input) => op.unflatten(input, p.dim, p.unflattened_size);
-const padLayer = (rank, p, x) => op.pad(x, Array.isArray(p.padding) ? p.padding : range(2 * rank).map(() => +p.padding), "constant", p.value);
+const padLayer = (rank, p, x) => {
+  const margins = Array.isArray(p.padding) ? p.padding : range(2 * rank).map(() => +p.padding);
+  return op.pad(x, margins, "constant", p.value);
+};
 op.ZeroPad1d = (w, p, x) => padLayer(1, p, x);
 op.ZeroPad2d = (w, p, x) => padLayer(2, p, x);
 op.ConstantPad1d = (w, p, x) => padLayer(1, p, x);

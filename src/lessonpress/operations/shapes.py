@@ -134,6 +134,13 @@ def broadcast_to(input: Array, size: Any) -> Any:
     return expand(input, size)
 
 
+@operation("broadcast_tensors", view=True, variadic="tensors")
+def broadcast_tensors(tensors: Sequence[Array]) -> list[Array]:
+    """All arrays stretched to their common shape."""
+    shape = np.broadcast_shapes(*(x.shape for x in tensors))
+    return [_stretched(x, shape) for x in tensors]
+
+
 @operation("expand_as", view=True)
 def expand_as(input: Array, other: Array) -> Array:
     """The shape of another array by `expand`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import sys
 import tempfile
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 
 from lessonpress.errors import LessonError
 from lessonpress.settings import Isolation, Limits
-from lessonpress.supervise import bubblewrap, child, family, paths, pipes
+from lessonpress.supervise import bubblewrap, child, ended, family, paths, pipes
 from lessonpress.supervise.child import SETTINGS, environment
 from lessonpress.supervise.ended import Confinement, Ended
 from lessonpress.worker import confine
@@ -51,9 +52,9 @@ def run(
         probe.write_bytes(b"no program\n")
         probe.chmod(0o700)
         spec = _spec(arguments, str(probe), limits, isolation, layers)
-        ended = _run(module, arguments, scratch, limits, isolation, spec)
-    _judge(ended.confinement, isolation)
-    return ended
+        done = _run(module, arguments, scratch, limits, isolation, spec)
+    _judge(done.confinement, isolation)
+    return done
 
 
 def _spec(
@@ -81,22 +82,25 @@ def _run(
             code, seconds = adopted.end(started.process)
     if outer and code > 128:
         code = 128 - code  # bubblewrap tells the signal that ended the worker in the shell's way
-    applied = json.loads(heard.first) if heard.first else None
-    confinement = Confinement.of(applied, limits, bubblewrap.NAMESPACES if outer else ())
-    return Ended(heard.lines, heard.printed.decode("utf-8", "replace"), code, heard.limit, confinement, seconds,
-                 heard.strange)  # fmt: skip
+    limit = heard.limit
+    if heard.cut:
+        code = confine.CHANNEL_CLOSED
+    elif limit is None and code in (-signal.SIGXCPU, -signal.SIGKILL) and seconds >= limits.cpu_seconds:
+        limit = "cpu_seconds"
+    applied = ended.confinement(json.loads(heard.first or b"{}"), limits.model_dump(), bubblewrap.NAMESPACES if outer else ())
+    return Ended(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
 
 
 def _judge(confinement: Confinement, isolation: Isolation) -> None:
     """Refuse or warn where the worker was isolated less than it should have been."""
     lacking = "; ".join(f"{layer}: {why}" for layer, why in confinement.missing.items())
-    if confinement.refused:
+    if confinement.told.get("refused"):
         raise LessonError(
             "config.yaml: isolation.minimum", f"this machine isolates lessons only by {confinement.profile} ({lacking})",
             f"at least {isolation.required()}",
             f"Publish on a machine that has it, or trust the lessons and write minimum: {confinement.profile}.",
         )  # fmt: skip
-    if confinement.profile != confine.PROFILES[-1] and confinement.known and lacking not in _WARNED:
+    if confinement.told and confinement.profile != confine.PROFILES[-1] and lacking not in _WARNED:
         _WARNED.add(lacking)
         print(f"warning: lessons run isolated by {confinement.profile} only ({lacking}); run only lessons that you trust.",
               file=sys.stderr)  # fmt: skip

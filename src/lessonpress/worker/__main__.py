@@ -1,21 +1,23 @@
-"""`python -m lessonpress.worker PLAN FOLDER FD`: reads a plan, runs it, answers two lines of JSON on the descriptor.
+"""`python -m lessonpress.worker PLAN FOLDER FD`: reads a plan, runs it, answers lines of JSON on the descriptor.
 
-The first line is written before any lesson code runs: facts about the process that a lesson cannot forge. The second
-is the answer, `{"ok": …}` or `{"error": …}`.
+The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
+cannot forge them. The third is the answer, `{"ok": …}` or `{"error": …}`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import sys
 from typing import Any
+
+from . import confine
 
 
 def main() -> None:
     """Run the plan that the command line names."""
     plan_file, folder, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    channel = confine.begin(descriptor)
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
     import torch
@@ -23,7 +25,8 @@ def main() -> None:
     from . import portable, run
 
     run.settle()
-    _say(descriptor, {
+    channel.seal()
+    channel.say({
         "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
@@ -33,14 +36,8 @@ def main() -> None:
         answer: dict[str, Any] = {"ok": run.whole(plan, folder)}
     except run.Failed as error:
         answer = {"error": error.told}
-    _say(descriptor, answer)
-
-
-def _say(descriptor: int, value: Any) -> None:
-    line = json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    view = memoryview(line)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    channel.say(answer)
+    channel.end()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """`python -m lessonpress.worker.judge CAPTURE FOLDER TASK FD`: runs a lesson's checks and metrics, without torch.
 
 TASK is a JSON file `{"file", "checks": true|false, "metrics": [{"id", "function", "run", "address", "select",
-"reshape"}]}`. The answer is one line of JSON on the descriptor: `{"ok": {"checks": […], "metrics": […]}}` or
-`{"error": …}`.
+"reshape"}]}`. The answer is two lines of JSON on the descriptor: the confinement, told before any lesson code runs,
+and `{"ok": {"checks": […], "metrics": […]}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import linecache
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import recorded
+from . import confine, recorded
 from .places import Places
 
 
@@ -101,22 +102,24 @@ def _told(error: BaseException, places: Places, name: str, place: Mapping[str, A
     inner = places.of_traceback(error.__traceback__) or place
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         inner = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
-    return {"stage": "check", "run": name, "type": type(error).__name__, "message": str(error)[:4000],
-            "place": dict(inner) if inner else None, "expected": "", "code": None, "context": None}  # fmt: skip
+    code = linecache.getline(places.prefix + inner["file"], inner["line"]).strip()[:400] if inner else ""
+    return {"stage": "check", "run": name, "type": type(error).__name__, "message": str(error).replace(places.prefix, "")[:4000],
+            "place": dict(inner) if inner else None, "expected": "", "code": code or None, "context": None}  # fmt: skip
 
 
 def main() -> None:
     """Judge the capture that the command line names."""
     capture_file, folder, task_file, descriptor = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    channel = confine.begin(descriptor)
+    channel.seal()
     with open(capture_file, encoding="utf-8") as capture, open(task_file, encoding="utf-8") as task:
         loaded, wanted = json.load(capture), json.load(task)
     try:
         answer: dict[str, Any] = {"ok": judge(loaded, folder, wanted)}
     except Failed as error:
         answer = {"error": error.told}
-    line = memoryview(json.dumps(answer, allow_nan=False).encode() + b"\n")
-    while line:
-        line = line[os.write(descriptor, line) :]
+    channel.say(answer)
+    channel.end()
 
 
 if __name__ == "__main__":

@@ -51,3 +51,8 @@ def _checked(name: str, answer: int) -> int:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), name)
     return answer
+
+
+def integer() -> ctypes.Array[ctypes.c_char]:
+    """Room for an int that the kernel fills in."""
+    return ctypes.create_string_buffer(4)

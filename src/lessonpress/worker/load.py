@@ -7,7 +7,6 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -30,14 +29,14 @@ class Refused(Exception):
 class Finder(importlib.abc.MetaPathFinder):
     """Finds the lesson's own modules after every other finder, so that a `random.py` of the lesson's hides nothing."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, *folders: str) -> None:
+        self.folders = list(folders)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Look in the lesson's folder for a top-level module; packages look after their own."""
-        return importlib.machinery.PathFinder.find_spec(fullname, [self.folder]) if path is None else None
+        """Look in the lesson's folders for a top-level module; packages look after their own."""
+        return importlib.machinery.PathFinder.find_spec(fullname, self.folders) if path is None else None
 
 
 def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
@@ -45,7 +44,8 @@ def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
 
     Raises Refused when there is no such class or it is no nn.Module; whatever the import raises passes through.
     """
-    sys.meta_path.append(Finder(folder))
+    # Beside the model's file first, as for a script, then in the lesson's folder.
+    sys.meta_path.append(Finder(os.path.join(folder, os.path.dirname(file)), folder))
     module = _import(folder, file)
     kind = getattr(module, name, None)
     found = [
@@ -91,7 +91,8 @@ def told(error: BaseException, stage: str, places: Places, context: str | None) 
     place = places.of_traceback(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
-    message = "".join(traceback.format_exception_only(error)).strip() if isinstance(error, SyntaxError) else str(error)
+    # The run's own copy of the folder is nobody's business: files are told by their names in the lesson.
+    message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
     return {"stage": stage, "type": type(error).__name__, "message": message[:4000], "expected": "",
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip
 

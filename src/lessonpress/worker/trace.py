@@ -27,12 +27,10 @@ DEPTH = 40
 # Questions about a tensor: no numbers flow out of them into another tensor.
 QUESTIONS = frozenset({
     "size", "dim", "numel", "nelement", "ndimension", "stride", "storage_offset", "data_ptr", "element_size", "__len__",
-    "is_floating_point", "is_complex", "is_contiguous", "is_signed", "item", "tolist", "__bool__", "__float__",
-    "__int__", "__index__", "__repr__", "__format__", "__hash__", "get_device", "requires_grad_", "retain_grad",
-    "register_hook", "untyped_storage", "storage", "is_inference", "is_pinned", "has_names", "is_tensor", "is_nonzero",
-    "__nonzero__", "__complex__", "__long__", "__dir__", "__reduce_ex__", "__contains__", "__iter__", "numpy", "__array__",
-    "__dlpack__", "__dlpack_device__", "equal", "allclose", "is_same_size", "is_set_to", "is_shared", "backward",
-    "_is_view",
+    "is_floating_point", "is_complex", "is_contiguous", "is_signed", "__repr__", "__format__", "__hash__", "get_device",
+    "requires_grad_", "retain_grad", "register_hook", "untyped_storage", "storage", "is_inference", "is_pinned",
+    "has_names", "is_tensor", "__dir__", "__reduce_ex__", "__iter__", "numpy", "__array__", "__dlpack__",
+    "__dlpack_device__", "is_same_size", "is_set_to", "is_shared", "backward", "_is_view",
 })  # fmt: skip
 # These hand out the memory itself: it may change without torch knowing.
 EXPOSING = frozenset({"numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage"})
@@ -43,6 +41,11 @@ OVERWRITING = frozenset({
 })  # fmt: skip
 # These change their running figures without torch counting a write.
 SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
+# A number goes from a tensor to Python, where a branch may hang on it: recorded, though no node of the graph.
+READS = frozenset({
+    "item", "tolist", "__bool__", "__float__", "__int__", "__index__", "is_nonzero", "__nonzero__", "__complex__",
+    "__long__", "equal", "allclose", "__contains__",
+})  # fmt: skip
 SPELLED = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
     "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",
@@ -178,6 +181,9 @@ class Tracer:
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
                                       read[::-1] if reflected else read, named, 3)  # fmt: skip
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
+                elif raw in READS and touched:
+                    call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 3)
+                    call["out"] = self._told(out, None, 0, read=False)
             return out
         finally:
             self.quiet = False
@@ -305,7 +311,8 @@ class Tracer:
 
         _walk(out, "", seen, 0)
         for n, tensor in enumerate(written):
-            self.flow.written(tensor, [number, first.get(id(tensor), f"written.{n}")], _part(tensor, index))
+            part = _part(tensor, index if n == 0 else None)  # an index is into setitem's own target, the first argument
+            self.flow.written(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
         call["out"] = self._told(out, None, 0, read=False)
 
     def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Any:
@@ -350,7 +357,11 @@ class Tracer:
             elif self.flow.exposed and self.flow.is_exposed(tensor) and self.values.stale(tensor):
                 self._outside(tensor, written=True)
         number = self.values.take(tensor, self.flow.writes(tensor))
-        return {"tensor": number, "from": self.flow.sources(tensor)} if read else {"tensor": number}
+        if not read:
+            return {"tensor": number}
+        sources, born = self.flow.sources(tensor), self.flow.origin[id(tensor)][1]
+        # Where later writes cover a view, its sources no longer tell which tensor was read: its birth does.
+        return {"tensor": number, "from": sources, **({} if sources == [born] else {"born": born})}
 
     def _outside(self, tensor: Tensor, *, written: bool = False) -> None:
         """A tensor that nothing seen has made, or has written (by NumPy …), enters as a source of its own."""

@@ -1,0 +1,125 @@
+"""The processes that descend from this one: counted while a worker runs, and none left when it has ended.
+
+A process that double-forks or calls setsid leaves its parent's group, but it cannot leave the care of a subreaper:
+orphans come to this process, which kills whatever it did not have before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lessonpress.worker import kernel
+
+_PAUSE = 0.005  # seconds between two looks while killed processes go
+_PATIENCE = 10.0  # seconds until somebody who cannot be killed (in a hanging system call) is left behind
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process: its parent and how many threads it has."""
+
+    pid: int
+    parent: int
+    threads: int
+
+
+def processes() -> dict[int, Process]:
+    """Every process that /proc shows; none on a system without /proc."""
+    found = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdigit() and (one := process(int(name))):
+            found[one.pid] = one
+    return found
+
+
+def process(pid: int) -> Process | None:
+    """One process, or None when it has gone (a zombie has gone)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()  # the name before may hold anything
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else Process(pid, int(fields[1]), int(fields[17]))
+
+
+def descendants(root: int) -> list[Process]:
+    """The living processes below `root`, itself left out."""
+    everybody = processes()
+    children: dict[int, list[Process]] = {}
+    for one in everybody.values():
+        children.setdefault(one.parent, []).append(one)
+    found, waiting = [], [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += [one.pid for one in below]
+    return found
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """This process while it looks after a worker; `before` are descendants that belong to somebody else."""
+
+    before: frozenset[int]
+
+    def end(self, worker: subprocess.Popen[bytes]) -> tuple[int, float]:
+        """Kill the worker, its group, and all that it started; answer its exit code and its seconds of processor."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if worker.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.wait(0.05)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            worker.kill()
+        worker.wait()
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self._sweep()
+        return worker.returncode, now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+
+    def _sweep(self) -> None:
+        """Kill and bury descendants until none is left that was not there before."""
+        deadline = time.monotonic() + _PATIENCE
+        while kernel.LINUX and time.monotonic() < deadline:
+            left = [one.pid for one in descendants(os.getpid()) if one.pid not in self.before]
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            for pid in left:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            if not left:
+                return
+            time.sleep(_PAUSE)
+
+
+@contextlib.contextmanager
+def adopted() -> Iterator[Adopted]:
+    """For as long as this lasts, orphaned descendants come to this process, and nobody may look into its memory."""
+    before = frozenset(one.pid for one in descendants(os.getpid()))
+    reaper, dumpable = _changed()
+    try:
+        yield Adopted(before)
+    finally:
+        with contextlib.suppress(OSError):
+            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, reaper)
+            kernel.prctl(kernel.PR_SET_DUMPABLE, dumpable)
+
+
+def _changed() -> tuple[int, int]:
+    """Become subreaper and not dumpable; answers what was so before."""
+    if not kernel.LINUX:
+        return 0, 1
+    held = kernel.integer()
+    kernel.prctl(kernel.PR_GET_CHILD_SUBREAPER, held)
+    dumpable = kernel.prctl(kernel.PR_GET_DUMPABLE)
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    return int.from_bytes(held.raw, "little"), min(dumpable, 1)

@@ -1,0 +1,98 @@
+// Cases: choosing one shows its record. What a reader moves shows in the same figures, marked as live.
+const choices = all('.chooser input[type="radio"]');
+const example = one("#example");
+const caseNow = () => choices.find((choice) => choice.checked)?.value ?? null;
+const labelOfCase = (id) => one(`label[for="${choices.find((choice) => choice.value === id).id}"]`).textContent;
+const shownFigures = () => sections.filter((figure) => {
+  const around = figure.closest(".case");
+  return !around || around.dataset.case === caseNow();
+});
+const recordOf = (id, kind, at, panel) => {
+  const key = `${id}/${kind}/${at}`;
+  const first = Object.keys(data.metrics)[0];
+  return data.figures[`${key}/${panel}`] ?? data.figures[key] ?? data.figures[`${first}/${kind}/${at}/${panel}`] ?? data.figures[`${first}/${kind}/${at}`];
+};
+const caseIds = choices.map((choice) => choice.value);
+// One scale for a figure while it moves: that of all its records, widened where a live value needs it.
+const recordedScale = (kind, at) => largestOf(caseIds.flatMap((id) => (recordOf(id, kind, at, 0) ?? []).flat().map(numeric)));
+const vectorSpan = (values) => {
+  const told = Object.entries(data.figures).filter(([key]) => key.split("/")[1] === "vectors").flatMap(([, lines]) => lines.flat().map(numeric));
+  return [Math.min(0, ...finite(told), ...finite(values)), Math.max(0, ...finite(told), ...finite(values))];
+};
+const originals = new Map(); // what the page came with, to be put back
+const keep = (figure) => {
+  if (originals.has(figure)) return;
+  const picture = one("svg[data-frame]", figure);
+  originals.set(figure, {
+    cells: cellsOf(figure).map((cell) => cell.textContent),
+    paths: picture ? all("path", picture).map((path) => path.cloneNode()) : null,
+    words: picture?.getAttribute("aria-label"),
+    bars: all(".bar rect", figure).map((rect) => ["x", "width", "class"].map((name) => rect.getAttribute(name))),
+    range: one(".range span", figure.closest("figure"))?.textContent,
+  });
+};
+const restore = (figure) => {
+  const kept = originals.get(figure);
+  if (!kept) return;
+  cellsOf(figure).forEach((cell, i) => (cell.textContent = kept.cells[i]));
+  const picture = one("svg[data-frame]", figure);
+  if (picture) {
+    all("path", picture).forEach((path) => path.remove());
+    picture.append(...kept.paths.map((path) => path.cloneNode()));
+    picture.setAttribute("aria-label", kept.words);
+  }
+  all(".bar rect", figure).forEach((rect, i) => ["x", "width", "class"].forEach((name, n) => kept.bars[i][n] !== null && rect.setAttribute(name, kept.bars[i][n])));
+  if (kept.range) one(".range span", figure.closest("figure")).textContent = kept.range;
+};
+const paint = (figure, span) => {
+  const { kind, at } = keyOf(figure);
+  const told = figureNow(kind, at);
+  if (!told) return;
+  keep(figure);
+  const lines = shownOf(figure, told.numbers, told.shape);
+  cellsOf(figure).forEach((cell, i) => (cell.textContent = short(lines.flat()[i], told.whole)));
+  if (isVector(figure)) {
+    all("tbody tr", figure).forEach((line, i) => paintBar(line, lines[0][i], ...span));
+    return;
+  }
+  const largest = Math.max(recordedScale(kind, at), largestOf(told.numbers));
+  const picture = one("svg[data-frame]", figure);
+  if (picture) {
+    paintHeatmap(picture, lines, largest);
+    picture.setAttribute("aria-label", `Live values. ${extremes(told.numbers)}.`);
+  }
+  const range = one(".range span", figure.closest("figure"));
+  if (range) range.textContent = `${scaleWords(told.numbers, largest)} · ${extremes(told.numbers)}`;
+};
+const paintMetrics = () => {
+  all(".case").forEach((section) => all(".metrics dd", section).forEach((term, i) => {
+    term.dataset.recorded ??= term.textContent;
+    term.dataset.exact ??= term.title;
+    const moved = now.inputs && section.dataset.case === caseNow();
+    const told = moved ? metricNow(i) : null;
+    term.textContent = moved ? (told ? short(told.value, told.whole) : "–") : term.dataset.recorded;
+    term.title = moved ? (told ? exact(told.value) : "Recorded only") : term.dataset.exact;
+  }));
+};
+const repaint = () => {
+  const figures = shownFigures();
+  if (now.inputs) {
+    const span = vectorSpan(figures.filter(isVector).flatMap((figure) => figureNow("vectors", keyOf(figure).at)?.numbers ?? []));
+    figures.forEach((figure) => paint(figure, span));
+  } else sections.forEach(restore);
+  paintMetrics();
+  example.classList.toggle("live", Boolean(now.inputs));
+};
+const choose = (id, { quiet = false } = {}) => {
+  const choice = choices.find((each) => each.value === id);
+  if (!choice) return;
+  choice.checked = true;
+  if (live) enter(id);
+  else watchers.forEach((watch) => watch());
+  if (!quiet) chosen.write({ case: id });
+};
+const startCases = () => {
+  if (!choices.length) return;
+  watchers.unshift(repaint);
+  choices.forEach((input) => input.addEventListener("change", () => choose(input.value)));
+};

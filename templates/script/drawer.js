@@ -1,0 +1,94 @@
+// The drawer: one tensor, or one number with how it arises; a trail leads back.
+const drawer = make("aside", { className: "drawer", hidden: true, tabIndex: -1, "aria-label": "Follow one number" });
+const trail = []; // what was looked at: {port, at} for a number, {node} for all that a node gave
+let opener = null;
+const elementName = ({ port, at }) => `${portName(port)}[${placeOf(at, now.values[port].shape).join(", ")}]`;
+const stopName = (stop) => (stop.node ? stop.node.replace(/^input:/, "") : elementName(stop));
+const refButton = (part) => button(short(valueOf(part)), () => follow(part), { className: "ref", title: elementName(part), "aria-label": `${elementName(part)} is ${short(valueOf(part))}` });
+const partView = (part) => (typeof part === "string" ? part : typeof part === "number" ? make("span", { className: "figure", title: exact(part) }, short(part)) : refButton(part));
+const tableView = ({ head, rows, total: last, chosen: mark }) => {
+  const shown = rows.slice(0, TABLES);
+  const cell = (part) => make("td", {}, partView(part));
+  const named = shown.length && typeof shown[0][0] !== "string";
+  const source = (line) => (named ? [make("th", { scope: "row" }, elementTail(line[0])), line.map(cell)] : [make("th", { scope: "row" }, line[0]), line.slice(1).map(cell)]);
+  const table = make("table", { className: "terms" }, make("caption", {}, "Terms"),
+    make("thead", {}, make("tr", {}, named ? make("th", { scope: "col" }, "Element") : null, head.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, shown.map((line, i) => make("tr", { className: i === mark ? "lit" : "" }, source(line)))));
+  const span = (named ? 1 : 0) + head.length - 1;
+  if (last) table.append(make("tfoot", {}, make("tr", {}, make("th", { scope: "row", colSpan: span }, last[0]), make("td", {}, partView(last[1])))));
+  return make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Terms" }, table, rows.length > TABLES ? make("p", { className: "caption" }, `The first ${TABLES} of ${rows.length} terms are shown; the sum is over all.`) : null);
+};
+const elementTail = (part) => (typeof part === "number" ? "–" : elementName(part));
+const blockView = (block) => {
+  if (block.says) return make("p", { className: "says" }, block.says);
+  if (block.line) return make("p", { className: "line" }, block.line.map(partView));
+  if (block.fold) return make("details", {}, make("summary", {}, block.fold), block.blocks.map(blockView));
+  return tableView(block);
+};
+const nodeLink = (port) => button(portName(port), () => visit({ node: nodeOf(port) }), { className: "plain-button" });
+const numberView = (stop) => {
+  const told = explain(stop);
+  const inputs = told.inputs.filter((port) => !/^(param|buffer):/.test(port) || told.whole);
+  return [
+    make("p", { className: "answer" }, make("span", {}, exact(told.value))),
+    ...told.blocks.map(blockView),
+    inputs.length ? make("p", { className: "caption" }, "Reads ", inputs.flatMap((port, i) => [i ? ", " : "", nodeLink(port)])) : null,
+  ];
+};
+const nodeView = ({ node }) => {
+  const ports = layerPorts[node] ?? [];
+  if (!ports.length) return [make("p", { className: "says" }, "Nothing that this node gives was needed for the result.")];
+  return ports.flatMap((port) => {
+    const shape = now.values[port].shape;
+    const panels = sizeOf(shape.slice(0, -2));
+    const holder = make("div", {});
+    const show = (lead) => holder.replaceChildren(...tensorView(port, lead, follow).filter(Boolean));
+    show(0);
+    const pick = make("select", { onchange: (event) => show(Number(event.target.value)) }, counted(Math.min(panels, 64), (i) => make("option", { value: i }, `[${placeOf(i, shape.slice(0, -2)).join(", ")}]`)));
+    return [
+      ports.length > 1 ? make("h4", {}, portName(port)) : null,
+      panels > 1 ? make("label", { className: "panel-choice" }, "Leading axes ", pick) : null,
+      holder,
+    ].filter(Boolean);
+  });
+};
+const refresh = () => {
+  const stop = trail[trail.length - 1];
+  if (drawer.hidden || !stop) return;
+  const open = all("details", drawer).map((part) => part.open);
+  const back = trail.length > 1 ? button("← Back", () => { trail.pop(); refresh(); drawer.focus(); }, { className: "plain-button" }) : null;
+  const kind = now.inputs ? "Live" : "As recorded";
+  drawer.replaceChildren(
+    make("div", { className: "drawer-head" }, back ?? make("span", {}), button("Close", closeDrawer, { className: "plain-button", "aria-keyshortcuts": "Escape" })),
+    make("h3", {}, stopName(stop)),
+    make("p", { className: "caption" }, stop.node ? `What this node gave · ${kind}` : `How one number arises · ${kind}`),
+    ...(stop.node ? nodeView(stop) : numberView(stop)).filter(Boolean),
+    stop.node ? "" : make("p", { className: "caption" }, button("The whole tensor", () => visit({ node: nodeOf(stop.port) }), { className: "plain-button" })),
+  );
+  all("details", drawer).forEach((part, i) => (part.open = open[i] ?? false));
+};
+const closeDrawer = () => {
+  drawer.hidden = true;
+  trail.length = 0;
+  document.body.classList.remove("with-drawer");
+  if (opener?.isConnected) opener.focus();
+};
+const visit = (stop) => {
+  if (!live) return;
+  if (drawer.hidden) opener = document.activeElement;
+  trail.push(stop);
+  drawer.hidden = false;
+  document.body.classList.add("with-drawer");
+  refresh();
+  drawer.scrollTop = 0;
+  drawer.focus();
+  lightNode(stop.node ?? nodeOf(stop.port), { quiet: true });
+};
+const follow = (part) => visit({ port: part.port, at: part.at });
+if (live) {
+  document.body.append(drawer);
+  drawer.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") closeDrawer();
+  });
+  watchers.push(refresh);
+}

@@ -1,0 +1,19 @@
+// Numbers as the page's tables write them: four significant digits, or every digit.
+const exact = (value) => (Object.is(value, -0) ? "0" : String(value));
+const short = (value, whole = false) => (whole || !Number.isFinite(value) ? exact(value) : exact(Number(value.toPrecision(4))));
+const signed = (value) => (value > 0 ? "+" : "") + short(value);
+const shapeWords = (shape) => (shape.length ? shape.join(" × ") : "a single number");
+// Values recorded as text are numbers that JSON lacks.
+const numeric = (value) => (typeof value === "string" ? Number(value) : Number(value));
+// The place of element `at` of an array, axis by axis.
+const placeOf = (at, shape) => {
+  const place = [];
+  let rest = at;
+  for (let d = shape.length - 1; d >= 0; d--) {
+    place.unshift(rest % shape[d]);
+    rest = Math.floor(rest / shape[d]);
+  }
+  return place;
+};
+const atPlace = (place, shape) => place.reduce((sum, i, d) => sum * shape[d] + i, 0);
+const sizeOf = (shape) => shape.reduce((n, m) => n * m, 1);

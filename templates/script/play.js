@@ -1,0 +1,150 @@
+// Play: sliders and number fields for the inputs; every figure follows, because the page runs the graph itself.
+const KNOBS = 64; // sliders that are offered for one input
+const knobs = []; // each shows one element of an input and says when it was moved
+let due = false;
+let wanted = null;
+const problem = make("p", { className: "problem", role: "alert" });
+// Many events may come in one frame; the last one counts.
+const request = (inputs) => {
+  wanted = inputs;
+  if (due) return;
+  due = true;
+  requestAnimationFrame(() => {
+    due = false;
+    const refused = move(wanted);
+    problem.textContent = refused ? `The model cannot be run on this: ${refused}. The figures show the last numbers that worked.` : "";
+  });
+};
+const changed = (name, change) => {
+  const base = wanted && due ? wanted : now.inputs ?? {};
+  const x = base[name] ?? caseData(now.id).inputs[name];
+  const copy = machine.nd(x.shape, x.kind, machine.flat(x).slice());
+  change(copy.data);
+  request({ ...base, [name]: copy });
+};
+const niceStep = (span) => 10 ** Math.floor(Math.log10(span / 100));
+const rangeOf = (name) => {
+  const told = live.control?.inputs.includes(name) ? live.control.range : null;
+  if (told) return told;
+  const most = largestOf(Object.keys(live.cases).flatMap((id) => [...machine.flat(caseData(id).inputs[name])]));
+  return [-Math.max(1, most), Math.max(1, most)];
+};
+const settings = (name) => {
+  const [low, high] = rangeOf(name);
+  const whole = inputOf(name).kind !== machine.FLOAT;
+  return { min: low, max: high, step: whole ? 1 : niceStep(high - low), whole };
+};
+const slider = (told, label, act) => {
+  const input = make("input", { type: "range", min: told.min, max: told.max, step: told.whole ? 1 : "any", "aria-label": label });
+  input.addEventListener("input", () => act(told.whole ? input.valueAsNumber : Math.round(input.valueAsNumber / told.step) * told.step));
+  input.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const next = Math.min(told.max, Math.max(told.min, input.valueAsNumber + by * Math.max(told.step, (told.max - told.min) / 60)));
+    input.value = next;
+    act(told.whole ? Math.round(next) : Math.round(next / told.step) * told.step);
+  });
+  return input;
+};
+const tidy = (value) => Number(value.toPrecision(12));
+const field = (told, label, act) => {
+  const input = make("input", { type: "number", step: told.whole ? 1 : "any", "aria-label": label });
+  input.addEventListener("change", () => Number.isFinite(input.valueAsNumber) && act(input.valueAsNumber));
+  return input;
+};
+const knob = (name, at, { sliding }) => {
+  const told = settings(name);
+  const label = `${name}[${placeOf(at, inputOf(name).shape).join(", ")}]`;
+  const act = (value) => changed(name, (numbers) => (numbers[at] = tidy(value)));
+  const parts = [sliding ? slider(told, `${label}, slider`, act) : null, field(told, label, act)].filter(Boolean);
+  knobs.push(() => {
+    const value = machine.flat(inputOf(name))[at];
+    parts.forEach((part) => {
+      if (part.type === "range") part.value = value;
+      else if (part !== document.activeElement || !now.inputs) part.value = tidy(Number(value.toPrecision(6)));
+    });
+  });
+  const place = placeOf(at, inputOf(name).shape).filter((_, d) => inputOf(name).shape[d] > 1);
+  return make("div", { className: "knob" }, make("span", { "aria-hidden": "true" }, place.join(", ") || "0"), parts);
+};
+const master = (name) => {
+  const told = settings(name);
+  const size = sizeOf(inputOf(name).shape);
+  const act = (value) => changed(name, (numbers) => numbers.fill(tidy(value)));
+  const input = slider(told, `All ${size} numbers of ${name}`, act);
+  const shown = make("output", {});
+  knobs.push(() => {
+    const values = [...machine.flat(inputOf(name))];
+    const alike = values.every((value) => value === values[0]);
+    input.value = alike ? values[0] : values.reduce((a, b) => a + b, 0) / size;
+    shown.textContent = alike ? short(values[0]) : "mixed";
+  });
+  return make("div", { className: "master" }, make("label", {}, `All ${size} together `, input), shown);
+};
+const panelOf = (name, { sliding }) => {
+  const x = inputOf(name);
+  const size = sizeOf(x.shape);
+  const columns = Math.min(8, x.shape[x.shape.length - 1] ?? 1);
+  const shown = Math.min(size, KNOBS);
+  return make("div", { className: "panel-play" },
+    sliding && size > 1 && x.kind === machine.FLOAT ? master(name) : null,
+    make("div", { className: `knobs across-${columns}` }, counted(shown, (at) => knob(name, at, { sliding }))),
+    shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null,
+  );
+};
+// Recorded against recomputed: every number of every case, once, when the page has time.
+const selfTest = () => {
+  let [most, count] = [0, 0];
+  for (const id of Object.keys(live.cases)) {
+    const values = compute(id, {});
+    for (const kind of ["matrices", "vectors"]) {
+      live[kind].forEach((told, at) => {
+        if (!told) return;
+        const { numbers, shape } = figureNow(kind, at, values);
+        sections.filter((figure) => keyOf(figure).kind === kind && keyOf(figure).at === at).slice(0, 1).forEach((figure) => {
+          const panels = kind === "matrices" ? sections.filter((each) => keyOf(each).kind === kind && keyOf(each).at === at && keyOf(each).id === keyOf(figure).id) : [figure];
+          panels.forEach((panel) => {
+            const record = recordOf(id, kind, at, keyOf(panel).panel);
+            shownOf(panel, numbers, shape).flat().forEach((value, i) => {
+              const recorded = record && numeric(record.flat()[i]);
+              if (recorded === undefined || Object.is(recorded, value)) return void (count += 1);
+              count += 1;
+              most = Math.max(most, Number.isNaN(recorded - value) ? Infinity : Math.abs(recorded - value));
+            });
+          });
+        });
+      });
+    }
+  }
+  return { most, count };
+};
+const testWords = ({ most, count }) => `Self-test: this page recomputed ${count} recorded numbers; the largest difference is ${most ? most.toExponential(1) : "0"}.`;
+const startPlay = () => {
+  if (!live || !example) return;
+  enter(caseNow() ?? now.id);
+  const first = live.control?.inputs ?? [];
+  const others = Object.keys(caseData(now.id).inputs).filter((name) => !first.includes(name) && sizeOf(inputOf(name).shape) <= KNOBS);
+  const status = make("p", { className: "status", role: "status" });
+  const back = button("Back to the record", () => { choose(caseNow()); choices.find((choice) => choice.checked)?.focus(); }, { className: "plain-button" });
+  const play = make("section", { className: "play", "aria-labelledby": "play-title" },
+    make("h3", { id: "play-title" }, first.length ? `Move it: ${live.control.label}` : "Move the inputs"),
+    first.map((name) => panelOf(name, { sliding: true })),
+    others.length ? make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => make("fieldset", {}, make("legend", {}, name), panelOf(name, { sliding: inputOf(name).kind === machine.FLOAT })))) : null,
+    problem,
+    make("div", { className: "state-line" }, status, back),
+  );
+  one(".chooser", example).after(play);
+  watchers.push(() => {
+    knobs.forEach((show) => show());
+    const live_words = "Live: computed by this page just now, not recorded.";
+    const words = now.inputs ? live_words : choices.length ? `As recorded: ${labelOfCase(caseNow())}.` : "As recorded.";
+    if (status.textContent !== words) status.textContent = words;
+    back.hidden = !now.inputs;
+  });
+  move(null);
+  const test = make("p", { className: "caption self-test" });
+  play.append(test);
+  const run = () => (test.textContent = testWords(selfTest()));
+  (globalThis.requestIdleCallback ?? setTimeout)(run);
+};
