@@ -13,9 +13,16 @@ import pytest
 from lessonpress import bundle
 
 FILES = {
-    "model.py": b"x = 1\n", "run.py": b"y", "manifest.json": b"{}", "SHA256SUMS": b"", "bundle.zip": b"", "index.html": b"h",
-    "preview.svg": b"s", "worker/run.py": b"w", "a name.txt": b"n",
-}  # fmt: skip
+    "model.py": b"x = 1\n",
+    "run.py": b"y",
+    "manifest.json": b"{}",
+    "SHA256SUMS": b"",
+    "bundle.zip": b"",
+    "index.html": b"h",
+    "preview.svg": b"s",
+    "worker/run.py": b"w",
+    "a name.txt": b"n",
+}
 
 
 def plan(args: dict[str, Any], inputs: list[list[Any]], **run: Any) -> dict[str, Any]:
@@ -45,7 +52,9 @@ def test_train_mode_is_kept(project: Path) -> None:
     assert ".train(True)" in script(project, mode="train")
 
 
-@pytest.mark.parametrize("args", [{"a-b": 1}, {"class": 2}, {"text": '"@INPUTS@\n"'}, {"none": None, "deep": [{"a": {"float": "NaN"}}]}])
+@pytest.mark.parametrize(
+    "args", [{"a-b": 1}, {"class": 2}, {"text": '"@INPUTS@\n"'}, {"none": None, "deep": [{"a": {"float": "NaN"}}]}]
+)
 def test_arguments_of_any_kind_stay_python(project: Path, args: dict[str, Any]) -> None:
     """Names that are no identifiers, text that looks like a mark, numbers that JSON lacks."""
     tree = ast.parse(script(project, args=args))
@@ -78,7 +87,9 @@ def test_checksums_are_what_sha256sum_checks(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
     (tmp_path / "SHA256SUMS").write_bytes(bundle.checksums(FILES))
-    done = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert len(done.stdout.splitlines()) == len(FILES) - 2
     assert f"{hashlib.sha256(b'w').hexdigest()}  worker/run.py\n" in bundle.checksums(FILES).decode()
 
@@ -95,4 +106,6 @@ def test_the_zip_unpacks_into_one_folder() -> None:
     assert archive.testzip() is None
     assert archive.namelist() == sorted(f"a-1/{name}" for name in FILES if name not in bundle.NOT_BUNDLED)
     assert archive.read("a-1/worker/run.py") == b"w"
-    assert {(entry.date_time, entry.external_attr >> 16) for entry in archive.infolist()} == {((1980, 1, 1, 0, 0, 0), 0o644)}
+    assert {(entry.date_time, entry.external_attr >> 16) for entry in archive.infolist()} == {
+        ((1980, 1, 1, 0, 0, 0), 0o644)
+    }

@@ -61,12 +61,29 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 PLACES = list(places(ANSWER))
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 12), st.sampled_from([10**30, -1, 2**63, 0.5, "", "x", "0", [], {}, [[]]]),
-    st.sampled_from([{"tensor": 0}, {"tensor": 99}, {"tensor": 0, "from": [[9, ""]]}, {"tuple": {}}, {"float": []},
-                     {"dict": [[1]]}, {"opaque": {}}, {"slice": [1]}, {"complex": "x"}, {"a": 1}, [[0, ""]],
-                     {"file": "m", "line": 1, "endLine": 1, "column": -1, "endColumn": True}]),
-    st.sampled_from(sorted(ANSWER["blobs"])), st.text(max_size=4),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 12),
+    st.sampled_from([10**30, -1, 2**63, 0.5, "", "x", "0", [], {}, [[]]]),
+    st.sampled_from(
+        [
+            {"tensor": 0},
+            {"tensor": 99},
+            {"tensor": 0, "from": [[9, ""]]},
+            {"tuple": {}},
+            {"float": []},
+            {"dict": [[1]]},
+            {"opaque": {}},
+            {"slice": [1]},
+            {"complex": "x"},
+            {"a": 1},
+            [[0, ""]],
+            {"file": "m", "line": 1, "endLine": 1, "column": -1, "endColumn": True},
+        ]
+    ),
+    st.sampled_from(sorted(ANSWER["blobs"])),
+    st.text(max_size=4),
+)
 
 
 def mutated(value: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> Any:
@@ -110,9 +127,15 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
 
 
 @settings(max_examples=500)
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-                        st.sampled_from(["runs", "modules", "blobs", "execution", "x"]), inner, max_size=3)))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["runs", "modules", "blobs", "execution", "x"]), inner, max_size=3)
+        ),
+    )
+)
 def test_no_document_at_all_raises_anything_else(document: Any) -> None:
     """Documents that were never an answer are Malformed too."""
     with pytest.raises(capture.Malformed):
@@ -135,7 +158,8 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "more axes than an array has": lambda a: value(a).update(shape=[1] * 70 + [2, 3]),
     "an empty array of endless axes": lambda a: (
         a["blobs"].update({hashlib.sha256(b"").hexdigest(): ""}),
-        value(a).update(shape=[0, 2**62, 2**62], blob=hashlib.sha256(b"").hexdigest())),
+        value(a).update(shape=[0, 2**62, 2**62], blob=hashlib.sha256(b"").hexdigest()),
+    ),
     "bytes under another name": lambda a: a["blobs"].update({value(a)["blob"]: base64.b64encode(b"x" * 48).decode()}),
     "bytes that are no base64": lambda a: a["blobs"].update({value(a)["blob"]: "§"}),
     "a blob that is a list": lambda a: value(a).update(blob=[]),
@@ -150,19 +174,22 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no calls": lambda a: a["runs"]["one"].update(calls=[]),
     "a call inside itself": lambda a: a["runs"]["one"]["calls"][1].update(inside=1),
     "a call that reads what comes later": lambda a: a["runs"]["one"]["calls"][1].update(
-        args=[{"tensor": 0, "from": [[3, ""]]}]),
+        args=[{"tensor": 0, "from": [[3, ""]]}]
+    ),
     "an input that reads a call": lambda a: a["runs"]["one"]["inputs"][0].__setitem__(
-        1, {"tensor": 0, "from": [[1, ""]]}),
+        1, {"tensor": 0, "from": [[1, ""]]}
+    ),
     "a source that is no input": lambda a: a["runs"]["one"]["calls"][1].update(
-        args=[{"tensor": 0, "from": [["input", "batches"]]}]),
+        args=[{"tensor": 0, "from": [["input", "batches"]]}]
+    ),
     "a value that is not there": lambda a: a["runs"]["one"]["calls"][1].update(out={"tensor": 6}),
     "a parameter without a value": lambda a: a["runs"]["one"]["params"].update(w=6),
     "a module above itself": lambda a: a["modules"]["part"].update(parent="part"),
-    "a circle of modules": lambda a: (a["modules"]["part"].update(parent="part.line")),
+    "a circle of modules": lambda a: a["modules"]["part"].update(parent="part.line"),
     "a module without a parent": lambda a: a["modules"]["part"].update(parent=None),
     "code as a structure": lambda a: a["runs"]["one"].update(output={"__reduce__": ["os.system", "x"]}),
     "one key too many": lambda a: a.update(provenance={}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
@@ -195,10 +222,24 @@ def test_deep_structures_are_refused() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        b"", b"{", b"{} {}", b"nope", b"NaN", b"[Infinity]", b"[-Infinity]", b"[1e999]", b"[-1e999]", b'{"a":1,"a":2}',
-        b"\xff", b'"\\ud800"', b'["\\uDC00 alone"]', b"[" * 100_000, b'{"a":' * 100_000, b"[" + b"9" * 5000 + b"]",
+        b"",
+        b"{",
+        b"{} {}",
+        b"nope",
+        b"NaN",
+        b"[Infinity]",
+        b"[-Infinity]",
+        b"[1e999]",
+        b"[-1e999]",
+        b'{"a":1,"a":2}',
+        b"\xff",
+        b'"\\ud800"',
+        b'["\\uDC00 alone"]',
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"[" + b"9" * 5000 + b"]",
     ],
-)  # fmt: skip
+)
 def test_only_strict_json_is_read(line: bytes) -> None:
     """Doubled keys, numbers that are none, half characters, endless brackets: Malformed, never a crash."""
     with pytest.raises(capture.Malformed, match="no strict JSON"):

@@ -37,18 +37,30 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text("\ufefflessons: mine\nlimits: {wall_seconds: 5}\n", encoding="utf-8")
     read = config.read(tmp_path / "settings.yaml")
     assert (read.lesson("a"), read.room("a"), read.published("a")) == (
-        Path("mine/a"), Path("work/a"), Path("results/models/a"))  # fmt: skip
+        Path("mine/a"),
+        Path("work/a"),
+        Path("results/models/a"),
+    )
     assert read.limits.wall_seconds == 5
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("site: {titel: x}\n", "settings.yaml:1: site.titel: unknown key; known here: base_url, title. Did you mean title?"),
-        ("\nlesons: x\n", "settings.yaml:2: lesons: unknown key; known here: isolation, lessons, limits, results, site, work."
-         " Did you mean lessons?"),
+        (
+            "site: {titel: x}\n",
+            "settings.yaml:1: site.titel: unknown key; known here: base_url, title. Did you mean title?",
+        ),
+        (
+            "\nlesons: x\n",
+            "settings.yaml:2: lesons: unknown key; known here: isolation, lessons, limits, results, site, work."
+            " Did you mean lessons?",
+        ),
         ("limits:\n  wall_seconds: soon\n", "settings.yaml:2: limits.wall_seconds: 'soon' given; "),
-        ("limits:\n  wall_seconds: 0\n", "settings.yaml:2: limits.wall_seconds: 0 given; input should be greater than 0"),
+        (
+            "limits:\n  wall_seconds: 0\n",
+            "settings.yaml:2: limits.wall_seconds: 0 given; input should be greater than 0",
+        ),
         ("limits:\n  wall_seconds: true\n", "settings.yaml:2: limits.wall_seconds: True given; "),
         ("lessons: ''\n", "settings.yaml:1: lessons: '' given; "),
         ("site: {base_url: 'https://a.example/'}\n", "settings.yaml:1: site.base_url: 'https://a.example/' given; "),
@@ -56,7 +68,7 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
         ("[1, 2]\n", "settings.yaml:1: [1, 2] given; expected a mapping"),
         ("a: 1\na: 2\n", "settings.yaml:2: a: this key stands here twice"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_setting_is_one_message(tmp_path: Path, text: str, message: str) -> None:
     """File, line, key, what stood there and what may."""
     assert told(tmp_path / "settings.yaml", text).startswith(message)
@@ -84,7 +96,8 @@ def test_the_published_schema_is_the_settings_own(project: Path) -> None:
     """workflow/schemas/config.schema.json says what the settings record says, with a default for every key."""
     schema = canon.read(project / "workflow" / "schemas" / "config.schema.json")
     assert schema == config.schema(), (
-        "write it anew: canon.write(Path('workflow/schemas/config.schema.json'), canon.pretty(config.schema()))")
+        "write it anew: canon.write(Path('workflow/schemas/config.schema.json'), canon.pretty(config.schema()))"
+    )
     jsonschema.Draft202012Validator.check_schema(schema)
     sections = [schema, *schema["$defs"].values()]
     keys = [key for section in sections for key in section["properties"].values()]

@@ -3,29 +3,53 @@
 import copy
 import hashlib
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lessonpress import identity
 from lessonpress.page import NO_REVISION, blanked
+from lessonpress.settings import Config
 from tests import tiny
 
 SOURCE = {"slug": "pair", "digests": {"source": "s", "recipe": "r", "prose": "p", "checks": "c"}}
-CASES = {"cases": {
-    "one": {"arrays": {"m": {"dtype": "float64", "shape": [2], "values": [0.1, "NaN"]},
-                       "big": {"dtype": "float64", "shape": [9], "values": [1.0] * 9}}, "metrics": {"total": 3}},
-}}  # fmt: skip
+CASES = {
+    "cases": {
+        "one": {
+            "arrays": {
+                "m": {"dtype": "float64", "shape": [2], "values": [0.1, "NaN"]},
+                "big": {"dtype": "float64", "shape": [9], "values": [1.0] * 9},
+            },
+            "metrics": {"total": 3},
+        },
+    }
+}
 FILES = {
-    "model.py": b"x = 1\n", "run.py": b"run", "compare.py": b"compare", "worker/run.py": b"worker",
-    "values/one-big.npy": b"npy", "manifest.json": b"1", "bundle.zip": b"2", "SHA256SUMS": b"3", "index.html": b"4",
-}  # fmt: skip
+    "model.py": b"x = 1\n",
+    "run.py": b"run",
+    "compare.py": b"compare",
+    "worker/run.py": b"worker",
+    "values/one-big.npy": b"npy",
+    "manifest.json": b"1",
+    "bundle.zip": b"2",
+    "SHA256SUMS": b"3",
+    "index.html": b"4",
+}
 
 
 def made(**change: Any) -> str:
     """identity.json of a small revision, with some part changed."""
-    parts: dict[str, Any] = {"source": SOURCE, "captured": tiny.capture(), "cases": CASES, "files": FILES,
-                             "page": "<p>", "weights": "w" * 64, **change}  # fmt: skip
+    parts: dict[str, Any] = {
+        "source": SOURCE,
+        "captured": tiny.capture(),
+        "cases": CASES,
+        "files": FILES,
+        "page": "<p>",
+        "weights": "w" * 64,
+        **change,
+    }
     return identity.of(**parts)
 
 
@@ -59,9 +83,13 @@ def test_machine_facts_are_no_part_of_it() -> None:
     """Time, commit, host, processor, isolation and Python's patch version may all change without a new revision."""
     captured = tiny.capture()
     captured["provenance"] |= {
-        "capturedAt": "2030-01-01T00:00:00+00:00", "productRevision": "abc", "host": {"kernel": "9"},
-        "cpu": {"capability": "AVX512"}, "isolation": {"profile": "other"}, "python": "3.11.1",
-    }  # fmt: skip
+        "capturedAt": "2030-01-01T00:00:00+00:00",
+        "productRevision": "abc",
+        "host": {"kernel": "9"},
+        "cpu": {"capability": "AVX512"},
+        "isolation": {"profile": "other"},
+        "python": "3.11.1",
+    }
     assert made(captured=captured) == made()
 
 
@@ -130,3 +158,46 @@ def test_a_page_enters_without_what_is_volatile() -> None:
     assert blanked(one, "1234567890abcdef") == blanked(two, "fedcba0987654321")
     assert NO_REVISION in blanked(one, "1234567890abcdef")
     assert blanked(one.replace("same", "other"), "1234567890abcdef") != blanked(two, "fedcba0987654321")
+
+
+def test_anyone_can_recompute_a_whole_revision(tmp_path: Path) -> None:
+    """hashlib, json and re are enough: the name, every file, the blanked page, and the recorded numbers."""
+    config = Config(lessons=str(tmp_path / "l"), results=str(tmp_path / "r"), work=str(tmp_path / "w"))
+    name = tiny.rendered(config, "one")
+    folder = config.room("echo") / "revision"
+    text = (folder / "identity.json").read_bytes()
+    told = json.loads(text)
+    assert hashlib.sha256(text).hexdigest()[:16] == name
+    page = (folder / "index.html").read_text("utf-8").replace(name, "0" * 16)
+    page = re.sub(r"<([a-z]+) data-volatile(?: [^<>]*)?>[^<]*(?=</\1>)", lambda m: m[0][: m[0].index(">") + 1], page)
+    assert hashlib.sha256(page.encode()).hexdigest() == told["files"].pop("index.html")
+    for file, sha in told["files"].items():
+        assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == sha, file
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    assert manifest["revision"] == name
+    for case in manifest["experiment"]["cases"]:
+        arrays = {
+            entry["id"]: entry["values"]
+            for entry in (
+                *case["matrices"],
+                *case["vectors"],
+            )
+        }
+        metrics = {entry["id"]: entry["value"] for entry in case["metrics"]}
+        assert told["recorded"][case["id"]] == {**arrays, **metrics}
+    here = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    assert here - set(told["files"]) == {"identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip"} | (
+        here & identity.DERIVED
+    )
+
+
+def test_another_day_and_machine_give_the_same_name(tmp_path: Path) -> None:
+    """The page and the manifest say when it was captured; the name does not depend on it."""
+    config = Config(lessons=str(tmp_path / "l"), results=str(tmp_path / "r"), work=str(tmp_path / "w"))
+    one = tiny.rendered(config, "one")
+    page = (config.room("echo") / "revision" / "index.html").read_text("utf-8")
+    two = tiny.rendered(config, "one", at="2027-07-07T00:00:00+00:00")
+    assert (config.room("echo") / "revision" / "index.html").read_text("utf-8") != page
+    assert one == two
+    assert tiny.rendered(config, "one", measured=0.25) == one
+    assert tiny.rendered(config, "two") != one

@@ -80,162 +80,217 @@ def test_the_smallest_recipe_is_good(tmp_path: Path) -> None:
 
 MISTAKES = {
     "unknown key": (
-        "title: Echo", "titel: Echo",
+        "title: Echo",
+        "titel: Echo",
         "echo/lesson.yaml:3: titel: unknown key; known here: attribution, category, ",
     ),
     "unknown key deep inside": (
-        "x: {fill: 1}", "x: {fil: 1}",
-        "echo/lesson.yaml:18: experiment.cases[1].inputs.x.fil: unknown key; known here: dict, dtype, fill, list, literal, "
+        "x: {fill: 1}",
+        "x: {fil: 1}",
+        "echo/lesson.yaml:18: experiment.cases[1].inputs.x.fil: unknown key; known here: dict, dtype, fill, "
+        "list, literal, "
         "shape, start, step, tuple, values. Did you mean fill?",
     ),
     "unknown key of a case": (
-        "- id: one", "- id: one\n      lable: One",
-        "echo/lesson.yaml:17: experiment.cases[1].lable: unknown key; known here: args, id, inputs, label, note, parameters, "
+        "- id: one",
+        "- id: one\n      lable: One",
+        "echo/lesson.yaml:17: experiment.cases[1].lable: unknown key; known here: args, id, inputs, label, "
+        "note, parameters, "
         "target. Did you mean label?",
     ),
     "unknown key of an axis": (
-        "{id: all, tensor: output}", "{id: all, tensor: output, rows: {nam: x}}",
+        "{id: all, tensor: output}",
+        "{id: all, tensor: output, rows: {nam: x}}",
         "echo/lesson.yaml:25: experiment.record.matrices[0].rows.nam: unknown key; known here: labels, name. "
         "Did you mean name?",
     ),
     "missing key": ("title: Echo\n", "", "echo/lesson.yaml:1: title: this key is missing; it is required."),
     "missing key inside": (
-        "model: {file: model.py, class: Echo, args: {}}", "model: {file: model.py}",
+        "model: {file: model.py, class: Echo, args: {}}",
+        "model: {file: model.py}",
         "echo/lesson.yaml:4: model.class: this key is missing; it is required.",
     ),
     "text for a number": (
-        "schema: 1", "schema: one", "echo/lesson.yaml:1: schema: 'one' given; expected 1.",
+        "schema: 1",
+        "schema: one",
+        "echo/lesson.yaml:1: schema: 'one' given; expected 1.",
     ),
     "number for text": ("title: Echo", "title: 5", "echo/lesson.yaml:3: title: 5 given; expected text."),
     "text for a list": (
-        "title: Echo", "title: Echo\ntags: attention",
+        "title: Echo",
+        "title: Echo\ntags: attention",
         "echo/lesson.yaml:4: tags: 'attention' given; expected a list.",
     ),
     "list for a mapping": (
-        "model: {file: model.py, class: Echo, args: {}}", "model: [model.py]",
+        "model: {file: model.py, class: Echo, args: {}}",
+        "model: [model.py]",
         "echo/lesson.yaml:4: model: ['model.py'] given; expected a mapping.",
     ),
     "text for a seed": (
-        "execution:\n", "execution:\n  seed: zero\n",
+        "execution:\n",
+        "execution:\n  seed: zero\n",
         "echo/lesson.yaml:6: execution.seed: 'zero' given; expected a whole number.",
     ),
     "dtype that torch lacks": (
-        "dtype: float32", "dtype: float31", "echo/lesson.yaml:7: execution.inputs.x.dtype: 'float31' given; expected 'float32', ",
+        "dtype: float32",
+        "dtype: float31",
+        "echo/lesson.yaml:7: execution.inputs.x.dtype: 'float31' given; expected 'float32', ",
     ),
     "fill that nobody knows": (
-        "fill: ones", "fill: gauss", "echo/lesson.yaml:7: execution.inputs.x.fill: 'gauss' given; expected 'zeros', ",
+        "fill: ones",
+        "fill: gauss",
+        "echo/lesson.yaml:7: execution.inputs.x.fill: 'gauss' given; expected 'zeros', ",
     ),
     "size below zero": (
-        "shape: [1, 8]", "shape: [1, -8]", "echo/lesson.yaml:7: execution.inputs.x.shape[1]: -8 given; expected: ",
+        "shape: [1, 8]",
+        "shape: [1, -8]",
+        "echo/lesson.yaml:7: execution.inputs.x.shape[1]: -8 given; expected: ",
     ),
     "slug with capitals": ("slug: echo", "slug: Echo", "echo/lesson.yaml:2: slug: 'Echo' given; text that matches "),
     "slug that is not the folder": (
-        "slug: echo", "slug: other", "echo/lesson.yaml:2: slug: 'other' given; the folder is called 'echo'.",
+        "slug: echo",
+        "slug: other",
+        "echo/lesson.yaml:2: slug: 'other' given; the folder is called 'echo'.",
     ),
     "model file that is not there": (
-        "file: model.py", "file: modle.py", "echo/lesson.yaml:4: model.file: there is no modle.py in the folder.",
+        "file: model.py",
+        "file: modle.py",
+        "echo/lesson.yaml:4: model.file: there is no modle.py in the folder.",
     ),
     "checks file that is not there": (
-        "checks: checks.py", "checks: check.py", "echo/lesson.yaml:30: checks: there is no check.py in the folder.",
+        "checks: checks.py",
+        "checks: check.py",
+        "echo/lesson.yaml:30: checks: there is no check.py in the folder.",
     ),
     "wrong input in a case": (
-        "x: {fill: 1}", "y: {fill: 1}",
+        "x: {fill: 1}",
+        "y: {fill: 1}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.y: no input is called 'y'; inputs: ids, x.",
     ),
     "wrong input under the control": (
-        "control: {input: x", "control: {input: z",
+        "control: {input: x",
+        "control: {input: z",
         "echo/lesson.yaml:12: experiment.control.input: no input is called 'z'; inputs: ids, x.",
     ),
     "id of a case twice": (
-        "- id: one", "- id: zero",
+        "- id: one",
+        "- id: zero",
         "echo/lesson.yaml:16: experiment.cases[1].id: the id 'zero' stands here a second time; line 14 has it already.",
     ),
     "id of a probe that a case has": (
-        "- id: off", "- id: one",
+        "- id: off",
+        "- id: one",
         "echo/lesson.yaml:20: experiment.probes[0].id: the id 'one' stands here a second time; line 16 has it already.",
     ),
     "id of a record twice": (
-        "{id: row,", "{id: all,", "echo/lesson.yaml:27: experiment.record.vectors[0].id: the id 'all' stands here a second",
+        "{id: row,",
+        "{id: all,",
+        "echo/lesson.yaml:27: experiment.record.vectors[0].id: the id 'all' stands here a second",
     ),
     "id of a step twice": (
-        "{id: more,", "{id: see,", "echo/lesson.yaml:34: steps[1].id: the id 'see' stands here a second time",
+        "{id: more,",
+        "{id: see,",
+        "echo/lesson.yaml:34: steps[1].id: the id 'see' stands here a second time",
     ),
     "id with a space": (
-        "- id: one", "- id: one more", "echo/lesson.yaml:16: experiment.cases[1].id: 'one more' given; text that matches ",
+        "- id: one",
+        "- id: one more",
+        "echo/lesson.yaml:16: experiment.cases[1].id: 'one more' given; text that matches ",
     ),
     "case called execution": (
-        "- id: one", "- id: execution",
+        "- id: one",
+        "- id: execution",
         "echo/lesson.yaml:16: experiment.cases[1].id: 'execution' is the name of the execution's own run.",
     ),
     "metric of nothing recorded": (
-        "of: all", "of: al",
+        "of: all",
+        "of: al",
         "echo/lesson.yaml:29: experiment.record.metrics[0].of: nothing recorded is called 'al'; recorded: all, row.",
     ),
     "metric that nobody knows": (
-        "value: sum", "value: median", "echo/lesson.yaml:29: experiment.record.metrics[0].value: 'median' given; ",
+        "value: sum",
+        "value: median",
+        "echo/lesson.yaml:29: experiment.record.metrics[0].value: 'median' given; ",
     ),
     "opening step that is none": (
-        "opening_step: see", "opening_step: sea", "echo/lesson.yaml:31: opening_step: no step is called 'sea'.",
+        "opening_step: see",
+        "opening_step: sea",
+        "echo/lesson.yaml:31: opening_step: no step is called 'sea'.",
     ),
     "two ways at once": (
-        "{shape: [1, 8], dtype: float32, fill: ones}", "{shape: [1, 8], fill: ones, values: [1]}",
-        "echo/lesson.yaml:7: execution.inputs.x: fill and values stand side by side; one way of saying what the input is.",
+        "{shape: [1, 8], dtype: float32, fill: ones}",
+        "{shape: [1, 8], fill: ones, values: [1]}",
+        "echo/lesson.yaml:7: execution.inputs.x: fill and values stand side by side; one way of saying what "
+        "the input is.",
     ),
     "two ways in what cases share": (
-        "    x: {fill: 2}", "    x: {fill: 2, literal: 3}",
+        "    x: {fill: 2}",
+        "    x: {fill: 2, literal: 3}",
         "echo/lesson.yaml:11: experiment.inputs.x: fill and literal stand side by side",
     ),
     "no way at all": (
-        "{shape: [1, 8], dtype: float32, fill: ones}", "{shape: [1, 8]}",
+        "{shape: [1, 8], dtype: float32, fill: ones}",
+        "{shape: [1, 8]}",
         "echo/lesson.yaml:7: execution.inputs.x: nothing says what this input holds",
     ),
     "fill without a shape": (
-        "{shape: [1, 8], dtype: float32, fill: ones}", "{fill: ones}",
+        "{shape: [1, 8], dtype: float32, fill: ones}",
+        "{fill: ones}",
         "echo/lesson.yaml:7: execution.inputs.x: a fill without a shape",
     ),
     "too few values for an inherited shape": (
-        "        x: {fill: 1}", "        x: {values: [1, 2, 3, 4, 5, 6, 7]}",
+        "        x: {fill: 1}",
+        "        x: {values: [1, 2, 3, 4, 5, 6, 7]}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.x: 7 values given, the input has shape [1, 8]. "
         "Give 8 values or a single fill.",
     ),
     "one value for an inherited shape": (
-        "        x: {fill: 1}", "        x: {values: 7}",
+        "        x: {fill: 1}",
+        "        x: {values: 7}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.x: 1 value given, the input has shape [1, 8]. ",
     ),
     "too many values in what cases share": (
-        "    x: {fill: 2}", "    x: {values: [[1, 2, 3], [4, 5, 6], [7, 8, 9]]}",
+        "    x: {fill: 2}",
+        "    x: {values: [[1, 2, 3], [4, 5, 6], [7, 8, 9]]}",
         "echo/lesson.yaml:11: experiment.inputs.x: 9 values given, the input has shape [1, 8]. ",
     ),
     "a shape that the inherited values lack": (
-        "        x: {fill: 1}", "        ids: {shape: [3]}",
+        "        x: {fill: 1}",
+        "        ids: {shape: [3]}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.ids: 2 values given, the input has shape [3]. Give 3 values",
     ),
     "rows of different length": (
-        "        x: {fill: 1}", "        ids: {values: [[1, 2], [3]]}",
+        "        x: {fill: 1}",
+        "        ids: {values: [[1, 2], [3]]}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.ids: rows of shape [2] and [1] stand side by side. "
         "Give every row the same number of values.",
     ),
     "numbers beside rows": (
-        "        x: {fill: 1}", "        ids: {values: [[1, 2], 3]}",
+        "        x: {fill: 1}",
+        "        ids: {values: [[1, 2], 3]}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.ids: rows of shape [2] and [] stand side by side.",
     ),
     "a fraction where whole numbers are held": (
-        "        x: {fill: 1}", "        ids: {values: [1, 2.5]}",
+        "        x: {fill: 1}",
+        "        ids: {values: [1, 2.5]}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.ids: 2.5 given; int64 holds whole numbers.",
     ),
     "a number that does not fit": (
-        "ids: {values: [1, 2], dtype: int64}", "ids: {values: [1, 300], dtype: uint8}",
+        "ids: {values: [1, 2], dtype: int64}",
+        "ids: {values: [1, 300], dtype: uint8}",
         "echo/lesson.yaml:8: execution.inputs.ids: 300 given; uint8 holds 0 to 255.",
     ),
     "text among the values": (
-        "ids: {values: [1, 2]", "ids: {values: [1, two]",
+        "ids: {values: [1, 2]",
+        "ids: {values: [1, two]",
         "echo/lesson.yaml:8: execution.inputs.ids: 'two' given; expected numbers.",
     ),
     "a parameter without numbers": (
-        "        w: {fill: 0}", "        w: {dtype: float32}",
+        "        w: {fill: 0}",
+        "        w: {dtype: float32}",
         "echo/lesson.yaml:22: experiment.probes[0].parameters.w: nothing says what it holds; fill or values.",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -249,13 +304,19 @@ def test_a_mistake_in_the_recipe_is_one_message(tmp_path: Path, name: str) -> No
 
 def test_a_shared_mistake_is_told_once(tmp_path: Path) -> None:
     """Three runs that inherit one wrong input are one mistake."""
-    told = mistake(tmp_path, changed("    x: {fill: 2}", "    x: {shape: [2, 2], values: [1, 2, 3]}\n    y: {literal: 1}"))
+    told = mistake(
+        tmp_path, changed("    x: {fill: 2}", "    x: {shape: [2, 2], values: [1, 2, 3]}\n    y: {literal: 1}")
+    )
     assert told.count("\n") == 0
 
 
 def test_all_mistakes_are_told_at_once_in_the_files_order(tmp_path: Path) -> None:
     """A curator sees the whole list, top to bottom."""
-    recipe = FULL.replace("title: Echo", "titel: Echo").replace("fill: ones", "fill: gauss").replace("value: sum", "value: 1")
+    recipe = (
+        FULL.replace("title: Echo", "titel: Echo")
+        .replace("fill: ones", "fill: gauss")
+        .replace("value: sum", "value: 1")
+    )
     lines = [int(found) for found in re.findall(r"lesson\.yaml:(\d+)", mistake(tmp_path, recipe))]
     assert lines == sorted(lines)
     assert set(lines) >= {3, 7, 29}
@@ -293,7 +354,11 @@ def test_links_are_refused(tmp_path: Path, link: str) -> None:
     folder = tiny.write(tmp_path / "echo")
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "notes.txt").write_text("secret")
-    target = {"notes.txt": tmp_path / "secret" / "notes.txt", "folder": tmp_path / "secret", "broken": tmp_path / "gone"}[link]
+    target = {
+        "notes.txt": tmp_path / "secret" / "notes.txt",
+        "folder": tmp_path / "secret",
+        "broken": tmp_path / "gone",
+    }[link]
     (folder / link).symlink_to(target)
     with pytest.raises(LessonError, match=f"{link}: this is a link"):
         lesson.read(folder)

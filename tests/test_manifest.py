@@ -15,8 +15,18 @@ from tests.test_record import RECIPE
 # A manifest of the site that lessonpress follows: its keys, ids and figures; its words are replaced.
 SEED = canon.read(Path(__file__).parent / "data" / "seed_manifest.json")
 SCHEMA = schema.document()
-CHECKS = [{"id": "check_a", "sentence": "It holds.", "passed": True, "measured": 0.0, "bound": 1e-12, "sense": "<=",
-           "margin": 1e-12, "line": 3}]  # fmt: skip
+CHECKS = [
+    {
+        "id": "check_a",
+        "sentence": "It holds.",
+        "passed": True,
+        "measured": 0.0,
+        "bound": 1e-12,
+        "sense": "<=",
+        "margin": 1e-12,
+        "line": 3,
+    }
+]
 REPLAY = {"covered": True, "maxDifference": 0.0, "uncovered": []}
 PROSE = """\
 steps: [{id: see, target: part.line, title: See, note: Look.}]
@@ -30,7 +40,9 @@ def made(folder: Path, recipe: str = RECIPE + PROSE) -> dict[str, Any]:
     read = lesson.read(tiny.write(folder / "echo", recipe=recipe, checks=""))
     captured = tiny.capture()
     cases = record.of(read, captured, lambda tasks: {(t["run"], t["id"]): 1.0 for t in tasks})
-    body = manifest.of(read.recipe, hashing.source(read), captured, graph.of(captured), cases, CHECKS, REPLAY, "0" * 64, {})
+    body = manifest.of(
+        read.recipe, hashing.source(read), captured, graph.of(captured), cases, CHECKS, REPLAY, "0" * 64, {}
+    )
     file = {"url": "/models/echo/0123456789abcdef/model.py", "sha256": "0" * 64, "bytes": 3}
     return {**body, "revision": "0123456789abcdef", "files": {"model.py": file}}
 
@@ -61,7 +73,9 @@ def lacking(theirs: Any, ours: Any, path: str = "") -> list[str]:
     """Every key of theirs that ours has not in the same place (the first entry of a list stands for all)."""
     if isinstance(theirs, dict) and path not in (".layers[].params", ".files"):
         out = [f"{path}.{key}" for key in theirs if key not in ours]
-        return out + [found for key in theirs if key in ours for found in lacking(theirs[key], ours[key], f"{path}.{key}")]
+        return out + [
+            found for key in theirs if key in ours for found in lacking(theirs[key], ours[key], f"{path}.{key}")
+        ]
     if isinstance(theirs, list) and theirs and isinstance(theirs[0], dict):
         shared = set.intersection(*(set(entry) for entry in theirs))
         return [found for entry in ours for found in lacking({k: theirs[0][k] for k in shared}, entry, f"{path}[]")]
@@ -116,9 +130,10 @@ def test_a_reader_must_accept_keys_that_it_does_not_know(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("more", "tolerance"),
     [
-        ("", {"atol": 1e-12, "rtol": 1e-12}), ("tolerance: {atol: 1, rtol: 0.5}\n", {"atol": 1.0, "rtol": 0.5}),
+        ("", {"atol": 1e-12, "rtol": 1e-12}),
+        ("tolerance: {atol: 1, rtol: 0.5}\n", {"atol": 1.0, "rtol": 0.5}),
     ],
-)  # fmt: skip
+)
 def test_the_tolerance_is_the_recipes_or_the_dtypes(tmp_path: Path, more: str, tolerance: dict[str, float]) -> None:
     """Float64 records are compared within 1e-12 unless the recipe says otherwise."""
     assert made(tmp_path, RECIPE + more)["tolerance"] == tolerance
@@ -126,7 +141,10 @@ def test_the_tolerance_is_the_recipes_or_the_dtypes(tmp_path: Path, more: str, t
 
 def test_float32_is_compared_more_loosely(tmp_path: Path) -> None:
     """A run in single precision has seven digits."""
-    assert made(tmp_path, RECIPE.replace("  cases:", "  dtype: float32\n  cases:"))["tolerance"] == {"atol": 1e-5, "rtol": 1e-5}
+    assert made(tmp_path, RECIPE.replace("  cases:", "  dtype: float32\n  cases:"))["tolerance"] == {
+        "atol": 1e-5,
+        "rtol": 1e-5,
+    }
 
 
 def test_a_lesson_without_an_experiment_has_a_manifest(tmp_path: Path) -> None:

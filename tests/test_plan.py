@@ -22,26 +22,41 @@ def recipe(**more: Any) -> Recipe:
 
 def test_without_an_experiment_there_is_one_run() -> None:
     """The execution is planned with the recipe's seed, mode, dtype and constructor arguments."""
-    assert plan.of(recipe())["runs"] == [{
-        "id": "execution", "kind": "execution", "seed": 4, "mode": "eval", "dtype": "float32",
-        "args": {"width": 2, "deep": True}, "parameters": {},
-        "inputs": [["x", {"shape": [2], "dtype": "float32", "fill": "randn"}], ["n", {"literal": 3}]],
-    }]  # fmt: skip
+    assert plan.of(recipe())["runs"] == [
+        {
+            "id": "execution",
+            "kind": "execution",
+            "seed": 4,
+            "mode": "eval",
+            "dtype": "float32",
+            "args": {"width": 2, "deep": True},
+            "parameters": {},
+            "inputs": [["x", {"shape": [2], "dtype": "float32", "fill": "randn"}], ["n", {"literal": 3}]],
+        }
+    ]
 
 
 def test_runs_come_in_order_execution_cases_probes() -> None:
     """The order of runs is the recipe's, and each knows its kind."""
     runs = plan.of(recipe(experiment={"cases": [{"id": "b"}, {"id": "a"}], "probes": [{"id": "p"}]}))["runs"]
     assert [(run["id"], run["kind"]) for run in runs] == [
-        ("execution", "execution"), ("b", "case"), ("a", "case"), ("p", "probe")]  # fmt: skip
+        ("execution", "execution"),
+        ("b", "case"),
+        ("a", "case"),
+        ("p", "probe"),
+    ]
 
 
 def test_a_case_overrides_experiment_overrides_execution() -> None:
     """What is said further in wins; what is not said is inherited, and the order of inputs stays forward()'s."""
     experiment = {
-        "seed": 9, "inputs": {"x": {"fill": 0}},
-        "cases": [{"id": "a", "inputs": {"n": {"literal": 5}}, "args": {"width": 7}}, {"id": "b", "inputs": {"x": {"fill": 1}}}],
-    }  # fmt: skip
+        "seed": 9,
+        "inputs": {"x": {"fill": 0}},
+        "cases": [
+            {"id": "a", "inputs": {"n": {"literal": 5}}, "args": {"width": 7}},
+            {"id": "b", "inputs": {"x": {"fill": 1}}},
+        ],
+    }
     a, b = plan.of(recipe(experiment=experiment))["runs"][1:]
     assert a["inputs"] == [["x", {"shape": [2], "dtype": "float32", "fill": 0}], ["n", {"literal": 5}]]
     assert a["args"] == {"width": 7, "deep": True}
@@ -60,17 +75,28 @@ def test_an_experiment_inherits_seed_and_mode_of_the_execution() -> None:
     [
         ({"shape": [2], "dtype": "int64", "fill": "ones"}, {"fill": 0}, {"shape": [2], "dtype": "int64", "fill": 0}),
         ({"shape": [2], "fill": "ramp", "start": 1}, {"fill": 0}, {"shape": [2], "fill": 0}),
-        ({"shape": [2], "fill": "ramp", "start": 1}, {"step": 2}, {"shape": [2], "fill": "ramp", "start": 1, "step": 2}),
-        ({"shape": [2], "dtype": "int64", "fill": 1}, {"values": [3, 4]}, {"shape": [2], "dtype": "int64", "values": [3, 4]}),
+        (
+            {"shape": [2], "fill": "ramp", "start": 1},
+            {"step": 2},
+            {"shape": [2], "fill": "ramp", "start": 1, "step": 2},
+        ),
+        (
+            {"shape": [2], "dtype": "int64", "fill": 1},
+            {"values": [3, 4]},
+            {"shape": [2], "dtype": "int64", "values": [3, 4]},
+        ),
         ({"values": [1, 2], "dtype": "int64"}, {"dtype": "int32"}, {"values": [1, 2], "dtype": "int32"}),
         ({"shape": [2], "fill": 1}, {"literal": None}, {"literal": None}),
         ({"literal": 3}, {"shape": [1], "fill": 0}, {"shape": [1], "fill": 0}),
         ({"list": [{"literal": 1}]}, {"list": []}, {"list": []}),
-        ({"dict": {"a": {"shape": [2], "fill": 1}, "b": {"literal": 1}}}, {"dict": {"a": {"fill": 2}}},
-         {"dict": {"a": {"shape": [2], "fill": 2}, "b": {"literal": 1}}}),
+        (
+            {"dict": {"a": {"shape": [2], "fill": 1}, "b": {"literal": 1}}},
+            {"dict": {"a": {"fill": 2}}},
+            {"dict": {"a": {"shape": [2], "fill": 2}, "b": {"literal": 1}}},
+        ),
         ({}, {"values": [1]}, {"values": [1]}),
     ],
-)  # fmt: skip
+)
 def test_a_spec_inherits_what_it_does_not_say(base: Any, over: Any, whole: Any) -> None:
     """A new way of saying the values replaces the old one whole; shape and dtype stay."""
     assert plan.overlaid(base, over) == whole

@@ -56,7 +56,11 @@ def test_every_case_holds_every_array_and_metric(tmp_path: Path) -> None:
     _, cases, _ = made(tmp_path)
     assert list(cases["cases"]) == ["one", "two"]
     two = cases["cases"]["two"]
-    assert two["arrays"]["both"] == {"dtype": "float64", "shape": [2, 2, 3], "values": np.stack([X * 2, X * 4]).tolist()}
+    assert two["arrays"]["both"] == {
+        "dtype": "float64",
+        "shape": [2, 2, 3],
+        "values": np.stack([X * 2, X * 4]).tolist(),
+    }
     assert two["arrays"]["row"] == {"dtype": "float64", "shape": [3], "values": (X[0] * 4 + 2).tolist()}
     assert two["arrays"]["number"] == {"dtype": "float64", "shape": [], "values": 22.0}
     assert two["metrics"] == {"total": float((X * 4 + 2).sum()), "own": 3}
@@ -65,8 +69,14 @@ def test_every_case_holds_every_array_and_metric(tmp_path: Path) -> None:
 def test_the_lessons_own_metrics_are_asked_of_the_judge(tmp_path: Path) -> None:
     """One task for each case, with the address and the cut of the array that the metric is of."""
     _, _, asked = made(tmp_path)
-    assert asked[0] == {"id": "own", "function": "metric_own", "run": "one", "address": "output[sum]", "select": "[0]",
-                        "reshape": None}  # fmt: skip
+    assert asked[0] == {
+        "id": "own",
+        "function": "metric_own",
+        "run": "one",
+        "address": "output[sum]",
+        "select": "[0]",
+        "reshape": None,
+    }
     assert [task["run"] for task in asked] == ["one", "two"]
 
 
@@ -81,22 +91,47 @@ def test_without_an_experiment_there_are_no_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"part.line#*"', "part.lime", "echo/lesson.yaml:10: experiment.record.matrices[0].tensor: 'part.lime' matches "
-         "nothing that ran; near it: part.line#"),
-        ('"part.line#*"', "part.line", "echo/lesson.yaml:10: experiment.record.matrices[0].tensor: 'part.line' was called 2 "
-         "times; say which: #0 to #1, or #* for all."),
-        ('select: "[0]"', 'select: "[7]"', "echo/lesson.yaml:13: experiment.record.vectors[0]: output[sum] has shape [2, 3]: "
-         "index 7 is out of bounds"),
-        ('select: "[0]"', 'select: "[y]"', "echo/lesson.yaml:13: experiment.record.vectors[0]: output[sum] has shape [2, 3]: "
-         "'[y]' is no basic indexing"),
-        ('select: "[0]"', "reshape: [4]", "echo/lesson.yaml:13: experiment.record.vectors[0]: output[sum] has shape [2, 3]: "
-         "cannot reshape"),
-        (', select: "[0]"', "", "echo/lesson.yaml:13: experiment.record.vectors[0]: an array of shape [2, 3]; a vector has one "
-         "axis or none. Record it under matrices, or select a part of it."),
-        ('{id: sum, tensor: "output[sum]"}', '{id: sum, tensor: "output[count]"}', "echo/lesson.yaml:11: "
-         "experiment.record.matrices[1]: an array of shape [2]; a matrix has two or more axes."),
+        (
+            '"part.line#*"',
+            "part.lime",
+            "echo/lesson.yaml:10: experiment.record.matrices[0].tensor: 'part.lime' matches "
+            "nothing that ran; near it: part.line#",
+        ),
+        (
+            '"part.line#*"',
+            "part.line",
+            "echo/lesson.yaml:10: experiment.record.matrices[0].tensor: 'part.line' was called 2 "
+            "times; say which: #0 to #1, or #* for all.",
+        ),
+        (
+            'select: "[0]"',
+            'select: "[7]"',
+            "echo/lesson.yaml:13: experiment.record.vectors[0]: output[sum] has shape [2, 3]: index 7 is out of bounds",
+        ),
+        (
+            'select: "[0]"',
+            'select: "[y]"',
+            "echo/lesson.yaml:13: experiment.record.vectors[0]: output[sum] has shape [2, 3]: "
+            "'[y]' is no basic indexing",
+        ),
+        (
+            'select: "[0]"',
+            "reshape: [4]",
+            "echo/lesson.yaml:13: experiment.record.vectors[0]: output[sum] has shape [2, 3]: cannot reshape",
+        ),
+        (
+            ', select: "[0]"',
+            "",
+            "echo/lesson.yaml:13: experiment.record.vectors[0]: an array of shape [2, 3]; a vector has one "
+            "axis or none. Record it under matrices, or select a part of it.",
+        ),
+        (
+            '{id: sum, tensor: "output[sum]"}',
+            '{id: sum, tensor: "output[count]"}',
+            "echo/lesson.yaml:11: experiment.record.matrices[1]: an array of shape [2]; a matrix has two or more axes.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_record_that_does_not_fit_is_one_message(tmp_path: Path, old: str, new: str, message: str) -> None:
     """At the recipe's line, with what there is."""
     with pytest.raises(LessonError) as caught:
@@ -115,11 +150,23 @@ def test_the_table_has_a_number_a_line(tmp_path: Path) -> None:
     """Case, record, position and label of every number; further axes are panels."""
     found = rows(tmp_path)
     assert len(found) == 2 * (12 + 6 + 3 + 1 + 2)
-    assert found[7] == {"case": "one", "record": "both", "kind": "matrix", "panel": "1", "row": "0", "column": "1",
-                        "rowLabel": "first", "columnLabel": "y", "value": "4.0"}  # fmt: skip
+    assert found[7] == {
+        "case": "one",
+        "record": "both",
+        "kind": "matrix",
+        "panel": "1",
+        "row": "0",
+        "column": "1",
+        "rowLabel": "first",
+        "columnLabel": "y",
+        "value": "4.0",
+    }
     row = [line for line in found if line["case"] == "two" and line["record"] == "row"]
     assert [(line["column"], line["columnLabel"], float(line["value"])) for line in row] == [
-        ("0", "x", 2.0), ("1", "y", 6.0), ("2", "", 10.0)]  # fmt: skip
+        ("0", "x", 2.0),
+        ("1", "y", 6.0),
+        ("2", "", 10.0),
+    ]
     metrics = [(line["record"], line["value"]) for line in found if line["kind"] == "metric" and line["case"] == "two"]
     assert metrics == [("total", repr(float((X * 4 + 2).sum()))), ("own", "3")]
 
@@ -135,7 +182,8 @@ def test_numbers_keep_their_last_bit(number: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("sum", 21.0), ("mean", 3.5), ("min", -6.0), ("max", 15.0), ("argmax", 3), ("argmin", 4), ("norm", 303**0.5)]
+    ("name", "expected"),
+    [("sum", 21.0), ("mean", 3.5), ("min", -6.0), ("max", 15.0), ("argmax", 3), ("argmin", 4), ("norm", 303**0.5)],
 )
 def test_statistics_are_what_their_names_say(name: str, expected: float) -> None:
     """Closed forms: 2, 3, 5, 15, −6, 2 add up to 21; their squares to 303; positions count row by row from 0."""
@@ -152,11 +200,15 @@ def test_an_empty_array_has_no_statistics() -> None:
 @pytest.mark.parametrize(
     ("array", "values"),
     [
-        (np.array(5), 5), (np.zeros((2, 0)), [[], []]), (np.array([True]), [True]), (np.array([1 + 2j]), [{"re": 1.0, "im": 2.0}]),
-        (np.array([np.nan, -np.inf]), ["NaN", "-Infinity"]), (np.arange(4).reshape(2, 2), [[0, 1], [2, 3]]),
+        (np.array(5), 5),
+        (np.zeros((2, 0)), [[], []]),
+        (np.array([True]), [True]),
+        (np.array([1 + 2j]), [{"re": 1.0, "im": 2.0}]),
+        (np.array([np.nan, -np.inf]), ["NaN", "-Infinity"]),
+        (np.arange(4).reshape(2, 2), [[0, 1], [2, 3]]),
         (np.zeros((0, 2)), []),
     ],
-)  # fmt: skip
+)
 def test_arrays_become_nested_lists(array: Any, values: Any) -> None:
     """Every shape and kind of number as strict JSON."""
     assert record.told(array) == {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}

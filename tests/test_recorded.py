@@ -1,6 +1,7 @@
 """Addresses: what a curator writes to name an array, and what comes of it."""
 
 import base64
+import contextlib
 import struct
 from typing import Any
 
@@ -26,7 +27,7 @@ def runs() -> recorded.Runs:
     [
         ("encoder", "encoder", (), None),
         ("encoder[0]", "encoder", (0,), None),
-        ("encoder[-1][state][\"a b\"]", "encoder", (-1, "state", "a b"), None),
+        ('encoder[-1][state]["a b"]', "encoder", (-1, "state", "a b"), None),
         ("alignment.softmax", "alignment.softmax", (), None),
         ("input:batch.boxes.0", "input:batch.boxes.0", (), None),
         ("cell#2", "cell", (), 2),
@@ -40,16 +41,30 @@ def runs() -> recorded.Runs:
         ('"a\\"b"', 'a"b', (), None),
         ("output", "output", (), None),
     ],
-)  # fmt: skip
+)
 def test_an_address_is_read(text: str, base: str, picks: tuple[str | int, ...], call: object) -> None:
     """What it names, the picks inside that, and which call."""
     assert recorded.parse(text) == recorded.Address(base, picks, call)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[0]", "#1", "a[0", "a]0[", "a#x", "a#1#2", "a[0]b", '"open', '"\\q"', "a[" + "9" * 5000 + "]",
-             "a#" + "9" * 5000, '"\n"'],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "[0]",
+        "#1",
+        "a[0",
+        "a]0[",
+        "a#x",
+        "a#1#2",
+        "a[0]b",
+        '"open',
+        '"\\q"',
+        "a[" + "9" * 5000 + "]",
+        "a#" + "9" * 5000,
+        '"\n"',
+    ],
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     """Broken brackets, quotes and numbers are told as such."""
     with pytest.raises(recorded.NoSuchAddress):
@@ -59,11 +74,9 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 @given(st.text(max_size=25) | st.text(alphabet='ab.#*@[]"\\0 ', max_size=15))
 def test_any_text_is_an_address_or_none(text: str) -> None:
     """No text whatever makes the reader of addresses, or of a run, raise anything but its own error."""
-    try:
+    with contextlib.suppress(recorded.NoSuchAddress):
         recorded.parse(text)
         runs()["one"][text]
-    except recorded.NoSuchAddress as error:
-        assert error.why
 
 
 PART = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="."), min_size=1, max_size=6)
@@ -95,12 +108,21 @@ def test_plain_paths_need_no_quotes(plain: str) -> None:
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
-        ("input:batch.x", X), ("part.line#0", X * 2), ("part.line#1", X * 4), ("part.line#*", np.stack([X * 2, X * 4])),
-        ("same.line#1", X * 4), ("add@Pair#0[0]", X * 4 + 1), ("add@Pair#0[1][0]", [7, 8]), ("add@Pair#0[1][-1]", 3),
-        ("add@Pair#0[-2]", X * 4 + 1), ("output[sum]", X * 4 + 1), ("output[count]", [7, 8]),
-        ('output["sum"]', X * 4 + 1), ("param:part.line.weight", np.eye(3) * 2),
+        ("input:batch.x", X),
+        ("part.line#0", X * 2),
+        ("part.line#1", X * 4),
+        ("part.line#*", np.stack([X * 2, X * 4])),
+        ("same.line#1", X * 4),
+        ("add@Pair#0[0]", X * 4 + 1),
+        ("add@Pair#0[1][0]", [7, 8]),
+        ("add@Pair#0[1][-1]", 3),
+        ("add@Pair#0[-2]", X * 4 + 1),
+        ("output[sum]", X * 4 + 1),
+        ("output[count]", [7, 8]),
+        ('output["sum"]', X * 4 + 1),
+        ("param:part.line.weight", np.eye(3) * 2),
     ],
-)  # fmt: skip
+)
 def test_an_address_finds_its_array(address: str, expected: Any) -> None:
     """Inputs, calls, aliases, picks, parameters and outputs, with the numbers that numpy gives."""
     found = runs()["one"][address]
@@ -180,10 +202,19 @@ def test_bfloat16_widens_exactly(number: float) -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("[0]", X[0]), ("0", X[0]), ("[:, 1]", X[:, 1]), ("[-1, ::2]", X[-1, ::2]), ("[...]", X), ("[None, 0]", X[None, 0]),
-        ("[0, 0]", X[0, 0]), ("[::-1]", X[::-1]), ("[0:1]", X[0:1]), ("[(0)]", X[0]), ("[0,]", X[0]),
+        ("[0]", X[0]),
+        ("0", X[0]),
+        ("[:, 1]", X[:, 1]),
+        ("[-1, ::2]", X[-1, ::2]),
+        ("[...]", X),
+        ("[None, 0]", X[None, 0]),
+        ("[0, 0]", X[0, 0]),
+        ("[::-1]", X[::-1]),
+        ("[0:1]", X[0:1]),
+        ("[(0)]", X[0]),
+        ("[0,]", X[0]),
     ],
-)  # fmt: skip
+)
 def test_select_is_basic_indexing(spec: str, expected: Any) -> None:
     """What numpy calls basic indexing, and the same answer."""
     assert np.array_equal(recorded.select(X, spec, None), expected)
@@ -192,11 +223,33 @@ def test_select_is_basic_indexing(spec: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        "[x]", "[[0, 1]]", "[True]", "[0.5]", "['a']", "[0][1]", "[0] or x", "[__import__('os')]", "[0:1.5]", "[0:'1']",
-        "[True:2]", "[open('x')]", "[lambda: 0]", "[", "]", "[]", "", " ", "[0)]", "[x := 1]", "[*x]", "[1 + 1]", "[\x00]",
-        "[" + "(" * 300 + "0" + ")" * 300 + "]", "[" + "-" * 100_000 + "1]",
+        "[x]",
+        "[[0, 1]]",
+        "[True]",
+        "[0.5]",
+        "['a']",
+        "[0][1]",
+        "[0] or x",
+        "[__import__('os')]",
+        "[0:1.5]",
+        "[0:'1']",
+        "[True:2]",
+        "[open('x')]",
+        "[lambda: 0]",
+        "[",
+        "]",
+        "[]",
+        "",
+        " ",
+        "[0)]",
+        "[x := 1]",
+        "[*x]",
+        "[1 + 1]",
+        "[\x00]",
+        "[" + "(" * 300 + "0" + ")" * 300 + "]",
+        "[" + "-" * 100_000 + "1]",
     ],
-)  # fmt: skip
+)
 def test_select_refuses_all_else(spec: str) -> None:
     """No names, no calls, no lists, no chains: a recipe is data."""
     if not spec:
@@ -206,7 +259,9 @@ def test_select_refuses_all_else(spec: str) -> None:
         recorded.select(X, spec, None)
 
 
-@pytest.mark.parametrize(("spec", "shape"), [("[2]", None), ("[0, 0, 0]", None), (None, [4]), ("[0]", [2, 2]), ("[::0]", None)])
+@pytest.mark.parametrize(
+    ("spec", "shape"), [("[2]", None), ("[0, 0, 0]", None), (None, [4]), ("[0]", [2, 2]), ("[::0]", None)]
+)
 def test_cuts_that_do_not_fit_are_refused(spec: str | None, shape: list[int] | None) -> None:
     """An index outside the array and a shape of another size are mistakes of the recipe."""
     with pytest.raises((ValueError, IndexError)):

@@ -30,13 +30,22 @@ def test_ragged_lists_are_those_that_numpy_refuses(values: Any) -> None:
 
 
 GOOD: list[dict[str, Any]] = [
-    {"shape": [2], "fill": "ones"}, {"values": []}, {"values": 5}, {"values": [True, False], "dtype": "bool"},
-    {"shape": [2, 3], "values": [1, 2, 3, 4, 5, 6]}, {"values": ["1+2j", 3], "dtype": "complex64"},
-    {"values": [{"float": "NaN"}, 1.5]}, {"values": [1.0, 2], "dtype": "int64"}, {"literal": {"a": None}},
-    {"list": [{"literal": 1}, {"tuple": [{"shape": [0], "fill": 1.5}]}]}, {"dict": {}}, {"shape": [], "fill": 3},
-    {"shape": [3, 3], "fill": "eye"}, {"shape": [2], "fill": "ramp", "start": 1, "step": 0.5},
+    {"shape": [2], "fill": "ones"},
+    {"values": []},
+    {"values": 5},
+    {"values": [True, False], "dtype": "bool"},
+    {"shape": [2, 3], "values": [1, 2, 3, 4, 5, 6]},
+    {"values": ["1+2j", 3], "dtype": "complex64"},
+    {"values": [{"float": "NaN"}, 1.5]},
+    {"values": [1.0, 2], "dtype": "int64"},
+    {"literal": {"a": None}},
+    {"list": [{"literal": 1}, {"tuple": [{"shape": [0], "fill": 1.5}]}]},
+    {"dict": {}},
+    {"shape": [], "fill": 3},
+    {"shape": [3, 3], "fill": "eye"},
+    {"shape": [2], "fill": "ramp", "start": 1, "step": 0.5},
     {"values": [-128, 127], "dtype": "int8"},
-]  # fmt: skip
+]
 BAD: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
     ({}, (), "nothing says"),
     ({"list": [{"literal": 1}, {"shape": [2], "values": [1]}]}, ("list", 1), "1 value given"),

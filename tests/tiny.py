@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import shutil
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lessonpress import canon, check, hashing, lesson, record, render
 from lessonpress.settings import Config
 
 SLUG = "tiny-affine"
@@ -26,6 +29,21 @@ execution:
   inputs:
     x: {shape: [2, 3], dtype: float32, fill: ones}
 """
+# One that fits the hand-made runs below.
+RECORDED = """\
+schema: 1
+slug: echo
+title: Echo
+model: {file: model.py, class: Echo}
+execution: {seed: 1, dtype: float64, inputs: {batch: {dict: {x: {shape: [2, 3], dtype: float64, fill: arange}}}}}
+experiment:
+  cases: [{id: one}, {id: two}]
+  record:
+    matrices: [{id: sum, tensor: "output[sum]"}]
+    metrics: [{id: total, value: sum, of: sum}]
+checks: checks.py
+"""
+CHECKS = "# A check.\n\n\n\n\n\ndef check_it(runs):\n    return runs\n"
 
 
 def write(folder: Path, **texts: str) -> Path:
@@ -61,8 +79,16 @@ class Maker:
 def call(layer: str, op: str, kind: str, inside: int | None, args: Sequence[Any], out: Any) -> dict[str, Any]:
     """One call of a run."""
     at = {"file": "model.py", "line": 9, "endLine": 9, "column": 5, "endColumn": 20}
-    return {"layer": layer, "op": op, "kind": kind, "inside": inside, "at": at, "args": list(args), "kwargs": {},
-            "out": out}  # fmt: skip
+    return {
+        "layer": layer,
+        "op": op,
+        "kind": kind,
+        "inside": inside,
+        "at": at,
+        "args": list(args),
+        "kwargs": {},
+        "out": out,
+    }
 
 
 def run(kind: str, shift: float, blobs: dict[str, str]) -> dict[str, Any]:
@@ -70,10 +96,13 @@ def run(kind: str, shift: float, blobs: dict[str, str]) -> dict[str, Any]:
     made = Maker(blobs)
     x, weight = np.arange(6.0).reshape(2, 3), np.eye(3) * 2
     numbers = {
-        "x": made.take(x), "w": made.take(weight.astype(np.float32)), "first": made.take(x @ weight),
-        "second": made.take(x @ weight @ weight), "sum": made.take(x @ weight @ weight + shift),
+        "x": made.take(x),
+        "w": made.take(weight.astype(np.float32)),
+        "first": made.take(x @ weight),
+        "second": made.take(x @ weight @ weight),
+        "sum": made.take(x @ weight @ weight + shift),
         "count": made.take(np.array([7, 8])),
-    }  # fmt: skip
+    }
 
     def read(name: str, source: list[Any]) -> dict[str, Any]:
         return {"tensor": numbers[name], "from": [source]}
@@ -81,21 +110,44 @@ def run(kind: str, shift: float, blobs: dict[str, str]) -> dict[str, Any]:
     line = [
         call("part.line", "Linear", "layer", 0, [read("x", ["input", "batch.x"])], {"tensor": numbers["first"]}),
         call("part.line", "Linear", "layer", 0, [read("first", [1, ""])], {"tensor": numbers["second"]}),
-        call("add@Pair#0", "torch.add", "op", 0, [read("second", [2, ""]), shift],
-             {"tuple": [{"tensor": numbers["sum"]}, {"list": [{"tensor": numbers["count"]}, 3]}]}),
-    ]  # fmt: skip
+        call(
+            "add@Pair#0",
+            "torch.add",
+            "op",
+            0,
+            [read("second", [2, ""]), shift],
+            {"tuple": [{"tensor": numbers["sum"]}, {"list": [{"tensor": numbers["count"]}, 3]}]},
+        ),
+    ]
     given = {"dict": [["x", {"tensor": numbers["x"], "from": [["input", "batch.x"]]}]]}
     out = {"record": "Result", "fields": [["sum", read("sum", [3, "0"])], ["count", read("count", [3, "1.0"])]]}
     return {
-        "kind": kind, "seed": 1, "dtype": "float64", "mode": "eval", "inputs": [["batch", given]], "output": out,
-        "calls": [call("", "Module", "module", None, [given], out), *line], "params": {"part.line.weight": numbers["w"]},
-        "buffers": {}, "values": made.values,
-    }  # fmt: skip
+        "kind": kind,
+        "seed": 1,
+        "dtype": "float64",
+        "mode": "eval",
+        "inputs": [["batch", given]],
+        "output": out,
+        "calls": [call("", "Module", "module", None, [given], out), *line],
+        "params": {"part.line.weight": numbers["w"]},
+        "buffers": {},
+        "values": made.values,
+    }
 
 
 def _module(kind: str, parent: str | None, *, leaf: bool = False, **more: Any) -> dict[str, Any]:
-    return {"class": kind, "leaf": leaf, "parent": parent, "params": {}, "source": None, "aliases": [],
-            "training": False, "parameters": {}, "buffers": {}, **more}  # fmt: skip
+    return {
+        "class": kind,
+        "leaf": leaf,
+        "parent": parent,
+        "params": {},
+        "source": None,
+        "aliases": [],
+        "training": False,
+        "parameters": {},
+        "buffers": {},
+        **more,
+    }
 
 
 def capture() -> dict[str, Any]:
@@ -106,15 +158,59 @@ def capture() -> dict[str, Any]:
     line = _module("Linear", "part", leaf=True, aliases=["same.line"], parameters={"weight": "part.line.weight"})
     modules = {"": _module("Pair", None), "part": _module("Part", ""), "part.line": line}
     provenance = {
-        "capturedAt": "2026-01-02T03:04:05+00:00", "productRevision": None, "python": "3.11.9", "torch": "2.13.0",
-        "initialisation": "portable-1", "settings": {"TZ": "UTC"}, "cpu": {}, "host": {}, "isolation": {},
-    }  # fmt: skip
+        "capturedAt": "2026-01-02T03:04:05+00:00",
+        "productRevision": None,
+        "python": "3.11.9",
+        "torch": "2.13.0",
+        "initialisation": "portable-1",
+        "settings": {"TZ": "UTC"},
+        "cpu": {},
+        "host": {},
+        "isolation": {},
+    }
     return {"schema": 1, "slug": "pair", "runs": runs, "modules": modules, "blobs": blobs, "provenance": provenance}
+
+
+def rendered(config: Config, title: str, *, at: str = "2026-01-01T00:00:00+00:00", measured: float = 0.5) -> str:
+    """Render a revision of the hand-made runs under a title into the work folder, without a worker; answer its id."""
+    made = Path(_made(title, at, measured).name)
+    shutil.rmtree(config.room("echo"), ignore_errors=True)
+    shutil.copytree(made / "work" / "echo", config.room("echo"))
+    shutil.copytree(made / "lessons" / "echo", config.lesson("echo"), dirs_exist_ok=True)
+    return str(canon.read(config.room("echo") / "rendered.json")["revision"])
+
+
+@cache
+def _made(title: str, at: str, measured: float) -> tempfile.TemporaryDirectory[str]:
+    """A folder in which a revision has been rendered once for all tests."""
+    held = tempfile.TemporaryDirectory(prefix="lessonpress-test-")
+    config = Config(lessons=f"{held.name}/lessons", results=f"{held.name}/results", work=f"{held.name}/work")
+    folder = write(config.lesson("echo"), recipe=RECORDED.replace("title: Echo", f"title: {title}"), checks=CHECKS)
+    room, read = config.room("echo"), lesson.read(folder)
+    captured = capture()
+    captured["provenance"]["capturedAt"] = at
+    cases = record.of(read, captured, lambda tasks: {})
+    evidence = {
+        "id": "check_it",
+        "sentence": "It adds up.",
+        "measured": measured,
+        "bound": 1.0,
+        "sense": "<=",
+        "line": 7,
+    }
+    told = {"source": hashing.source(read), "capture": captured, "cases": cases, "checks": [check.verdict(evidence)]}
+    for name, content in told.items():
+        canon.write(room / f"{name}.json", canon.compact(content))
+    canon.write(room / "cases.csv", record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
+    render.render(config, "echo")
+    return held
 
 
 def plan() -> dict[str, Any]:
     """The plan of which `capture` is the answer."""
     keys = ("kind", "seed", "dtype", "mode")
-    runs = [{"id": name, **{key: told[key] for key in keys}, "inputs": [["batch", {}]]}
-            for name, told in capture()["runs"].items()]  # fmt: skip
+    runs = [
+        {"id": name, **{key: told[key] for key in keys}, "inputs": [["batch", {}]]}
+        for name, told in capture()["runs"].items()
+    ]
     return {"runs": runs}

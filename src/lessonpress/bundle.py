@@ -68,23 +68,24 @@ def code(spec: Mapping[str, Any], run: str = "float32") -> str:
 
 
 def _cast(spec: Mapping[str, Any], run: str) -> str:
-    """Floating inputs end up in the run's dtype, but for those that their author made half as precise."""
-    dtype = spec.get("dtype") or ("" if "values" in spec else "float32")
+    """Single-precision inputs end up in the run's dtype; what the author made half or double stays so."""
+    dtype = spec.get("dtype") or ("float32" if _floats(spec) else "")
     if run == "float64" and dtype == "complex64":
         return ".to(torch.complex128)"
-    if dtype in ("float32", "float64") and run != dtype:
-        return f".to(torch.{run})"
-    if dtype or run == "float32":
-        return ""
-    leaves = _flat(spec["values"])  # torch makes float32 of numbers with a fraction among them, and of nothing at all
-    return f".to(torch.{run})" if not leaves or any(isinstance(v, (float, dict)) for v in leaves) else ""
+    return f".to(torch.{run})" if dtype == "float32" and run != dtype else ""
+
+
+def _floats(spec: Mapping[str, Any]) -> bool:
+    """Whether torch makes floats of what is given: a fill, numbers with a fraction among them, nothing at all."""
+    leaves = _flat(spec["values"]) if "values" in spec else []
+    return not leaves or any(isinstance(v, (float, dict)) for v in leaves)
 
 
 def _values(spec: Mapping[str, Any], run: str) -> str:
     dtype, values = spec.get("dtype") or "", spec["values"]
     if dtype.startswith("complex"):
         values = _complex(values)
-    if run == "float64" and dtype in ("float32", "float16", "bfloat16"):
+    if run == "float64" and (dtype == "float32" or (not dtype and _floats(spec))):
         dtype = "float64"  # literal numbers keep their full precision in a float64 run
     made = f"torch.tensor({_literal(values)}{f', dtype=torch.{dtype}' if dtype else ''})"
     return f"{made}.reshape({list(spec['shape'])})" if "shape" in spec else made

@@ -43,6 +43,11 @@ def digest_files(files: Iterable[tuple[str, str]]) -> str:
     return digest("".join(f"{sha}  {name}\n" for name, sha in sorted(files)))
 
 
+def loads(text: bytes | str) -> Any:
+    """The JSON in a text."""
+    return json.loads(text)
+
+
 def read(path: Path) -> Any:
     """The JSON in a file."""
     return json.loads(path.read_text(encoding="utf-8"))

@@ -22,8 +22,8 @@ PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
 # Every form that a structure may take, by its keys.
 STRUCTS = tuple(set(keys.split()) for keys in (
-    "tensor", "tensor from", "tuple", "list", "dict", "record fields", "slice", "ellipsis", "dtype", "complex", "float",
-    "opaque",
+    "tensor", "tensor from", "tensor from born", "tensor from unread", "tensor from born unread", "tuple", "list", "dict",
+    "record fields", "slice", "ellipsis", "dtype", "complex", "float", "opaque",
 ))  # fmt: skip
 DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
 
@@ -164,6 +164,10 @@ def _struct(struct: Any, reach: _Reach, before: int, depth: int) -> None:
             raise Malformed("a tensor without a value")
         for source in _list(struct.get("from", []), "from"):
             _source(source, reach, before)
+        if "born" in struct:
+            _source(struct["born"], reach, before)
+        if struct.get("unread", True) is not True:
+            raise Malformed("an argument that is neither read nor unread")
     for kind in ("tuple", "list", "slice"):
         for item in _list(struct.get(kind, []), kind):
             _struct(item, reach, before, depth + 1)

@@ -21,7 +21,7 @@ WORDS = frozenset({"title", "description", "label", "note"})
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})
 MACHINE = ("python", "torch", "initialisation", "settings", "cpu", "host", "isolation", "productRevision", "capturedAt")
-ABSENT = "absent"
+RECIPE, ABSENT = "lesson.yaml", "absent"
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class Changes:
     new: str
     reasons: tuple[str, ...]
     texts: Mapping[str, str]  # unified diffs of the lesson's files by name
+    code: tuple[str, ...]  # those of them that are neither the recipe nor the checks
     recipe: tuple[Edit, ...]
     prose: tuple[Edit, ...]
     graph: Graph
@@ -99,7 +100,7 @@ class Changes:
     def words(self) -> list[str]:
         """The reasons with their counts, `numbers (3 of 12 arrays, largest 4 ulp at …)`."""
         counts = {
-            "source": _count(sum(not name.endswith("lesson.yaml") for name in self.texts), "file"),
+            "source": _count(len(self.code), "file"),
             "recipe": _count(len(self.recipe), "key"), "prose": _count(len(self.prose), "key"),
             "checks": ", ".join(check.words() for check in self.checks if check.edited),
             "numbers": self.numbers.words(), "graph": self.graph.words(),
@@ -135,10 +136,12 @@ def between(old: Path, new: Path) -> Changes:
     told = [published.manifest(old), published.manifest(new)]
     prose, recipe = _recipe(old, new)
     graph = graphs(told[0], told[1])
+    texts = _texts(old, new)
+    code = tuple(name for name in texts if name not in {RECIPE, *(_checks_file(side) for side in (old, new))})
     atol, rtol = published.tolerance(old)
     numbers = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
     return Changes(
-        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph), _texts(old, new), recipe, prose,
+        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph), texts, code, recipe, prose,
         graph, comparison.compare(numbers[0], numbers[1], atol=atol, rtol=rtol), _checks(told[0], told[1], sides),
         _environment(sides[0], sides[1]),
         edits({key: told[0]["provenance"].get(key) for key in MACHINE},
@@ -220,7 +223,7 @@ def _is_json(value: Any) -> bool:
 
 def _recipe(old: Path, new: Path) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
     """The edits of the recipe: those of its words, and all others."""
-    found = edits(_yaml(old / "lesson.yaml"), _yaml(new / "lesson.yaml"))
+    found = edits(_yaml(old / RECIPE), _yaml(new / RECIPE))
     prose = tuple(edit for edit in found if _is_prose(edit.name))
     return prose, tuple(edit for edit in found if edit not in prose)
 
@@ -252,6 +255,11 @@ def _own(folder: Path) -> list[str]:
             "requirements.txt"}  # fmt: skip
     names = published.identity(folder)["files"]
     return [name for name in names if name not in made and not name.startswith(("worker/", "values/"))]
+
+
+def _checks_file(folder: Path) -> str | None:
+    path = folder / "plan.json"
+    return canon.read(path)["checks"] if path.is_file() else None
 
 
 def _lines(text: str) -> list[str]:

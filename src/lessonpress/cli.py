@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ from lessonpress import __version__, arrows
 app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
+Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
 ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
 CONFIG = Path("config.yaml")
 
@@ -90,6 +92,82 @@ def preview(
         shutil.copytree(settings.room(folder.name) / "revision", to, dirs_exist_ok=True)
         typer.echo(f"{to / 'index.html'}")
         arrows.room("publish").require_passed(settings, folder.name)
+
+
+@app.command()
+def verify(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
+    jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,
+) -> None:  # fmt: skip
+    """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
+    if not arrows.room("verify").verify(arrows.settings(config), slugs or (), jobs=jobs):
+        raise typer.Exit(1)
+
+
+@app.command()
+def diff(
+    slug: Slug, a: Annotated[str | None, typer.Argument()] = None, b: Annotated[str | None, typer.Argument()] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where the HTML page is written.", metavar="FILE")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Say what changed between two revisions (the last two without names), and write it as one HTML page."""
+    settings, room = arrows.settings(config), arrows.room("diff")
+    found = room.diff(settings, slug, a, b, out=out)
+    if json:
+        typer.echo(arrows.room("canon").pretty(found.document()), nl=False)
+    else:
+        typer.echo(f"{room.words(found)}\n{out or room.place(settings, slug)}")
+
+
+@app.command()
+def history(slug: Slug, config: ConfigFile = CONFIG) -> None:
+    """List a lesson's revisions with dates, reasons and notes, the newest first."""
+    typer.echo(arrows.room("prune").listed(arrows.settings(config), slug))
+
+
+@app.command()
+def pin(
+    slug: Slug, revision: Annotated[str | None, typer.Argument(metavar="[REVISION]")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Hold the current revision at one; later publications add without moving it. Without a revision: let go."""
+    _settled(config, lambda settings: arrows.room("prune").pin(settings, slug, revision))
+
+
+@app.command()
+def retire(
+    slug: Slug, to: Annotated[str | None, typer.Option(help="The lesson that goes on.", metavar="SLUG")] = None,
+    note: Annotated[str | None, typer.Option(help="Why, in the curator's words.")] = None, config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """End or rename a lesson whose source is gone: it leaves the catalogue, its pages stay and say so."""
+    _settled(config, lambda settings: arrows.room("prune").retire(settings, slug, to=to, note=note))
+
+
+@app.command()
+def prune(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
+) -> None:
+    """Drop revision folders that are in no commit; the current and the pinned ones stay."""
+    nothing = "Nothing to drop: every earlier revision is in a commit."
+    _settled(config, lambda settings: "\n".join(arrows.room("prune").prune(settings, slugs or ())) or nothing)
+
+
+@app.command()
+def doctor(config: ConfigFile = CONFIG) -> None:
+    """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""
+    room = arrows.room("doctor")
+    faults = room.doctor(arrows.settings(config))
+    typer.echo(room.words(faults))
+    if faults:
+        raise typer.Exit(1)
+
+
+def _settled(config: Path, act: Callable[[Any], str]) -> None:
+    """Change a history, say what was done, and let the pages around the lessons follow."""
+    settings = arrows.settings(config)
+    typer.echo(act(settings))
+    typer.echo(arrows.room("site").site(settings))
 
 
 def _version(wanted: bool) -> None:

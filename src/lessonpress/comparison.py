@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+COUNTED = 1_000_000  # ulp
 UNSIGNED: Mapping[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -36,8 +37,8 @@ class Gap:
         return self.name + (f"[{', '.join(map(str, self.place))}]" if self.place else "")
 
     def words(self) -> str:
-        """The distance and its place: `4 ulp at moved: mapped[2, 1]`."""
-        size = f"{self.ulp} ulp" if self.ulp is not None else f"{self.absolute:.2g}"
+        """The distance and its place: `4 ulp at moved: mapped[2, 1]`; far apart, the plain difference says more."""
+        size = f"{self.ulp} ulp" if self.ulp is not None and self.ulp < COUNTED else f"{self.absolute:.2g}"
         return f"{size} at {self.where()}"
 
     def document(self) -> dict[str, Any]:

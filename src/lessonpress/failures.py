@@ -9,11 +9,22 @@ from typing import Any
 
 from lessonpress.errors import LessonError
 from lessonpress.supervise import Ended
+from lessonpress.supervise.ended import stated
 
 DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
          "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
          "check": "running"}  # fmt: skip
-MEMORY = ("can't allocate memory", "not enough memory", "cannot allocate memory", "std::bad_alloc")
+# How each limit that the kernel holds shows in an exception: a type, or words of its message.
+LIMITS: Mapping[str, tuple[str, ...]] = {
+    "memory_mib": ("MemoryError", "can't allocate memory", "not enough memory", "cannot allocate memory",
+                   "Cannot allocate memory", "std::bad_alloc"),
+    "open_files": ("[Errno 24]", "Too many open files"), "file_mib": ("[Errno 27]", "File too large"),
+    "threads": ("can't start new thread",),
+}  # fmt: skip
+DENIED = ("PermissionError", "gaierror")
+DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 38]", "Operation not permitted", "Permission denied")
+MAY = ("a lesson may read its own folder and the Python installation; it may not read other files, write, use the "
+       "network, or start or signal processes")  # fmt: skip
 
 
 def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at: str = "") -> LessonError:
@@ -35,10 +46,17 @@ def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at
         seen += f"; {_text(told.get('context'))}"
     if told.get("code"):
         seen += f"; the line reads `{_text(told.get('code'))}`"
-    limit = ""
-    if kind == "MemoryError" or any(mark in message for mark in MEMORY):
-        limit = f"the memory limit is {ended.confinement.limits['memory_mib']} MiB (config.yaml: limits.memory_mib)"
-    return LessonError(where, seen, limit, printed(ended))
+    return LessonError(where, seen, _because(kind, message, ended.confinement.limits), printed(ended))
+
+
+def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
+    """What in the worker's confinement made an exception arise, in words; empty when nothing did."""
+    if kind in DENIED or any(mark in message for mark in DENIALS):
+        return MAY
+    for limit, marks in LIMITS.items():
+        if kind in marks or any(mark in message for mark in marks):
+            return f"the {stated(limit, limits)} (config.yaml: limits.{limit})"
+    return ""
 
 
 def of_process(folder: Path, what: str, ended: Ended) -> LessonError:

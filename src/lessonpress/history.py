@@ -1,4 +1,7 @@
-"""A lesson's history (revisions.json): which revisions were published, when, and why."""
+"""A lesson's history (revisions.json): which revisions were published, when, and why.
+
+The file ends in a seal, the SHA-256 of the canonical JSON of everything else in it, so that an edit by hand shows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 from lessonpress import canon
 from lessonpress.errors import LessonError
 
-FILE = "revisions.json"
+FILE, SEAL = "revisions.json", "seal"
 
 
 def read(folder: Path, slug: str) -> dict[str, Any]:
@@ -28,7 +31,7 @@ def _known(path: Path, slug: str) -> dict[str, Any]:
     try:
         told = canon.read(path)
         if told.keys() >= {"slug", "current", "pinned", "revisions"} and all(e["revision"] for e in told["revisions"]):
-            return dict(told)
+            return {key: value for key, value in told.items() if key != SEAL}
     except (ValueError, AttributeError, KeyError, TypeError):
         pass
     raise LessonError(os.path.relpath(path), f"this is no history of {slug}", "JSON as lessonpress wrote it",
@@ -96,6 +99,11 @@ def faults(history: Mapping[str, Any]) -> Iterator[str]:
         yield f"it has unknown keys: {', '.join(extra)}"
 
 
+def text(history: Mapping[str, Any]) -> str:
+    """The bytes of a history's file, as text."""
+    return canon.pretty({**history, SEAL: canon.digest_of(history)})
+
+
 def write(folder: Path, history: Mapping[str, Any]) -> None:
     """Store a history, whole or not at all."""
-    canon.write(folder / FILE, canon.pretty(history))
+    canon.write(folder / FILE, text(history))

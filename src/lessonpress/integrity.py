@@ -69,8 +69,9 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
     if (folder / history.FILE).is_file():
         if told["slug"] != folder.name:
             yield Fault(file, f"it is the history of {told['slug']!r}", "Take the file back from git.")
-        if (folder / history.FILE).read_text(encoding="utf-8") != canon.pretty(told):
-            yield Fault(file, "its bytes are not as lessonpress writes them", "Take the file back from git.")
+        # The earliest histories have no seal.
+        if (folder / history.FILE).read_text(encoding="utf-8") not in (history.text(told), canon.pretty(told)):
+            yield Fault(file, "it was edited by hand: its seal does not fit", "Take the file back from git.")
         yield from _events(told, file)
         for fault in history.faults(told):
             yield Fault(file, fault, "Take the file back from git, or `lessonpress pin` the revision that is meant.")
@@ -122,20 +123,26 @@ def _mended(what: str) -> str:
 
 def faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
     """What is wrong with a revision's files, as (file name, words); the empty name is the folder itself."""
+    told = dict(reversed(list(_faults(files, slug, revision))))  # of several faults of one file the first says most
+    yield from sorted(told.items())
+
+
+def _faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
     missing = [name for name in CORE if name not in files]
     yield from ((name, "the file is missing") for name in missing)
     listed = _listed(files.get("SHA256SUMS", b""))
     if listed is None:
         yield "SHA256SUMS", "this is no list of digests"
-    else:
-        yield from _summed(files, listed)
+        return
+    yield from _summed(files, listed)
+    own = {name: data for name, data in files.items() if name in listed or name in bundle.NOT_SUMMED}
     try:
-        told = [json.loads(files[name]) if name in files else {} for name in ("identity.json", "manifest.json")]
-        yield from _named(files, told[0], told[1], slug, revision)
+        told = [json.loads(own[name]) if name in own else {} for name in ("identity.json", "manifest.json")]
+        yield from _named(own, told[0], told[1], slug, revision)
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "", "identity.json or manifest.json cannot be read"
-    if "bundle.zip" in files and not missing:
-        yield from _bundled(files, slug, revision)
+    if "bundle.zip" in own and not missing:
+        yield from _bundled(own, slug, revision)
 
 
 def _listed(sums: bytes) -> dict[str, str] | None:

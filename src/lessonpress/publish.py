@@ -62,7 +62,7 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
     if before == revision and there:
         return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
     if not there:
-        _move(new, folder / revision)
+        _move(new, rendered["files"], folder / revision)
     if before == revision:
         return revision, f"revision {revision} is back in its place"
     why, counted = _reasons(folder / before if before else None, folder / revision)
@@ -102,13 +102,12 @@ def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
     return list(told.reasons), told.words()
 
 
-def _move(new: Path, place: Path) -> None:
-    """Copy a folder beside its place, flush it, and rename it in: it is there whole or not at all."""
+def _move(new: Path, names: list[str], place: Path) -> None:
+    """Copy files beside their place, flush them, and rename their folder in: it is there whole or not at all."""
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
-        for path in sorted(new.rglob("*")):
-            if path.is_file():
-                canon.write(beside / path.relative_to(new), path.read_bytes())
+        for name in names:  # and nothing else that lies there, such as a workflow engine's own marks
+            canon.write(beside / name, (new / name).read_bytes())
         os.rename(beside, place)
         _flush(place.parent)
     finally:

@@ -32,7 +32,7 @@ class Limits(_Settings):
     processes: Positive = Field(1, description="Processes, the worker included; with 1 the kernel refuses any other.")
     threads: Positive = Field(64, description="Threads of the worker.")
     open_files: Positive = Field(256, description="Open file descriptors.")
-    file_mib: Positive = Field(64, description="Any one file that the worker writes, where it can write at all, in MiB.")
+    file_mib: Positive = Field(64, description="Any one file that the worker writes, where it can write, in MiB.")
     scratch_mib: Positive = Field(64, description="All that the worker writes into its scratch folder, in MiB.")
     answer_mib: Positive = Field(64, description="The worker's answer in MiB.")
     printed_mib: Positive = Field(16, description="What the lesson prints, in MiB; 64 KiB of it are kept.")

@@ -57,6 +57,12 @@ def put_python_first() -> None:
         os.environ["PATH"] = os.pathsep.join([here, *paths])
 
 
+def pass_note(given: Mapping[str, Any]) -> None:
+    """Hand `--config note=…` to the verb by the environment: as a parameter of its rule it would make the rule run."""
+    if given.get("note") is not None:
+        os.environ["LESSONPRESS_NOTE"] = str(given["note"])
+
+
 def files(stage: str) -> list[Path]:
     """The files whose content decides what a stage's verb does."""
     out: list[Path] = []

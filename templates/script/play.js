@@ -93,29 +93,20 @@ const panelOf = (name, { sliding }) => {
     shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null,
   );
 };
-// Recorded against recomputed: every number of every case, once, when the page has time.
+// Recorded against recomputed: every number that the figures show, case by case.
 const selfTest = () => {
   let [most, count] = [0, 0];
   for (const id of Object.keys(live.cases)) {
     const values = compute(id, {});
-    for (const kind of ["matrices", "vectors"]) {
-      live[kind].forEach((told, at) => {
-        if (!told) return;
-        const { numbers, shape } = figureNow(kind, at, values);
-        sections.filter((figure) => keyOf(figure).kind === kind && keyOf(figure).at === at).slice(0, 1).forEach((figure) => {
-          const panels = kind === "matrices" ? sections.filter((each) => keyOf(each).kind === kind && keyOf(each).at === at && keyOf(each).id === keyOf(figure).id) : [figure];
-          panels.forEach((panel) => {
-            const record = recordOf(id, kind, at, keyOf(panel).panel);
-            shownOf(panel, numbers, shape).flat().forEach((value, i) => {
-              const recorded = record && numeric(record.flat()[i]);
-              if (recorded === undefined || Object.is(recorded, value)) return void (count += 1);
-              count += 1;
-              most = Math.max(most, Number.isNaN(recorded - value) ? Infinity : Math.abs(recorded - value));
-            });
-          });
-        });
+    sections.filter((figure) => !figure.closest(".case") || keyOf(figure).id === id).forEach((figure) => {
+      const told = figureNow(keyOf(figure).kind, keyOf(figure).at, values);
+      if (!told) return;
+      const record = recordedLines(figure).flat();
+      shownOf(figure, told.numbers, told.shape).flat().forEach((value, i) => {
+        count += 1;
+        if (!Object.is(value, record[i])) most = Math.max(most, Math.abs(value - record[i]) || 0);
       });
-    }
+    });
   }
   return { most, count };
 };
@@ -137,8 +128,7 @@ const startPlay = () => {
   one(".chooser", example).after(play);
   watchers.push(() => {
     knobs.forEach((show) => show());
-    const live_words = "Live: computed by this page just now, not recorded.";
-    const words = now.inputs ? live_words : choices.length ? `As recorded: ${labelOfCase(caseNow())}.` : "As recorded.";
+    const words = now.inputs ? "Live: computed by this page just now, not recorded." : choices.length ? `As recorded: ${labelOfCase(caseNow())}.` : "As recorded.";
     if (status.textContent !== words) status.textContent = words;
     back.hidden = !now.inputs;
   });

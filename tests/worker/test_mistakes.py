@@ -1,4 +1,4 @@
-"""What goes wrong while a lesson runs is one message: file and line, what happened, what to do. Nobody sees a traceback."""
+"""What goes wrong while a lesson runs is one message: file and line, what happened, what to do; no traceback."""
 
 import os
 import time
@@ -67,16 +67,21 @@ MODELS = {
         {"model": tiny.MODEL.replace("Echo", "Ecco") + "\n\nclass Other(nn.Module):\n    pass\n"},
         "echo/lesson.yaml:4: model.class: model.py has no class Echo; classes found: Ecco, Other.",
     ),
-    "no class at all": ({"model": "x = 1\n"}, "echo/lesson.yaml:4: model.class: model.py has no class Echo; classes found: none."),
+    "no class at all": (
+        {"model": "x = 1\n"},
+        "echo/lesson.yaml:4: model.class: model.py has no class Echo; classes found: none.",
+    ),
     "class that is no module": (
         {"model": "class Echo:\n    pass\n"},
         "echo/lesson.yaml:4: model.class: Echo in model.py is no nn.Module; a class derived from torch.nn.Module.",
     ),
     "function in the class's place": (
-        {"model": "def Echo():\n    pass\n"}, "echo/lesson.yaml:4: model.class: Echo in model.py is no nn.Module",
+        {"model": "def Echo():\n    pass\n"},
+        "echo/lesson.yaml:4: model.class: Echo in model.py is no nn.Module",
     ),
     "syntax error": (
-        {"model": "import torch\n\ndef f(:\n    pass\n"}, "echo/model.py:3: importing the file of Echo: SyntaxError: ",
+        {"model": "import torch\n\ndef f(:\n    pass\n"},
+        "echo/model.py:3: importing the file of Echo: SyntaxError: ",
     ),
     "exception while importing": (
         {"model": "import torch\nx = 1 / 0\n"},
@@ -86,13 +91,22 @@ MODELS = {
         {"model": "import nothing_like_it\n"},
         "echo/model.py:1: importing the file of Echo: ModuleNotFoundError: No module named 'nothing_like_it'",
     ),
-    "exit while importing": ({"model": "import sys\nsys.exit(0)\n"}, "echo/model.py:2: importing the file of Echo: SystemExit: 0"),
+    "exit while importing": (
+        {"model": "import sys\nsys.exit(0)\n"},
+        "echo/model.py:2: importing the file of Echo: SystemExit: 0",
+    ),
     "exception in __init__": (
-        {"model": "from torch import nn\n\nclass Echo(nn.Module):\n    def __init__(self):\n        nn.Linear('a', 2)\n"},
+        {
+            "model": "from torch import nn\n\nclass Echo(nn.Module):\n    def __init__(self):\n        "
+            "nn.Linear('a', 2)\n"
+        },
         "echo/model.py:5: building the model of Echo: TypeError: ",
     ),
     "missing constructor argument": (
-        {"model": "from torch import nn\n\nclass Echo(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n"},
+        {
+            "model": "from torch import nn\n\nclass Echo(nn.Module):\n    def __init__(self, width):\n        "
+            "super().__init__()\n"
+        },
         "echo/lesson.yaml:4: model: building the model of Echo: TypeError: ",
     ),
     "unknown constructor argument": (
@@ -101,7 +115,8 @@ MODELS = {
     ),
     "exception in forward": (
         {"model": forward("y = x + 1", "raise ValueError('no such word')")},
-        "echo/model.py:8: calling the model of Echo: ValueError: no such word; the line reads `raise ValueError('no such word')`.",
+        "echo/model.py:8: calling the model of Echo: ValueError: no such word; the line reads `raise "
+        "ValueError('no such word')`.",
     ),
     "shapes that do not fit": (
         {"model": forward("return x @ x")},
@@ -123,16 +138,20 @@ MODELS = {
         {"recipe": tiny.RECIPE + CASES, "model": forward("if x.sum() > 6: raise ValueError('too much')", "return x")},
         "echo/model.py:7: calling the model of Echo (run one): ValueError: too much; the line reads ",
     ),
-    "exit in forward": ({"model": forward("sys.exit('bye')")}, "echo/model.py:7: calling the model of Echo: SystemExit: bye"),
+    "exit in forward": (
+        {"model": forward("sys.exit('bye')")},
+        "echo/model.py:7: calling the model of Echo: SystemExit: bye",
+    ),
     "interrupt in forward": (
-        {"model": forward("raise KeyboardInterrupt")}, "echo/model.py:7: calling the model of Echo: KeyboardInterrupt",
+        {"model": forward("raise KeyboardInterrupt")},
+        "echo/model.py:7: calling the model of Echo: KeyboardInterrupt",
     ),
     "words before the end": (
         {"model": forward("print('looking at', x.shape)", "raise ValueError('stop')")},
         "echo/model.py:8: calling the model of Echo: ValueError: stop; the line reads `raise ValueError('stop')`. "
         "\n  it printed: looking at torch.Size([2, 3])",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -148,17 +167,34 @@ def test_a_mistake_in_the_code_is_one_message(tmp_path: Path, name: str) -> None
 ENDS = {
     "os._exit": (forward("os._exit(0)"), {}, "echo: running Echo: the process ended without a result, exit code 0."),
     "abort": (forward("os.abort()"), {}, "echo: running Echo: the process "),
-    "endless loop": (forward("while True: time.sleep(1)"), {"wall_seconds": 6},
-                     "echo: running Echo: it passed the time limit of 6 s (config.yaml: limits.wall_seconds). Raise it in config.yaml under limits"),
-    "busy loop": (forward("while True: pass"), {"cpu_seconds": 6}, "echo: running Echo: it passed the processor time limit of 6 s"),
-    "huge answer": (forward("return x.new_zeros(1 << 19)[x.long().sum():] + x.new_ones(1).exp()"), {"answer_mib": 1},
-                    "echo: running Echo: it passed the answer limit of 1 MiB"),
-    "huge tensor": (forward("return x.new_zeros(1 << 34)"), {},
-                    "the memory limit is 4096 MiB (config.yaml: limits.memory_mib)."),
+    "endless loop": (
+        forward("while True: time.sleep(1)"),
+        {"wall_seconds": 6},
+        "echo: running Echo: it passed the time limit of 6 s (config.yaml: limits.wall_seconds). Raise it in "
+        "config.yaml under limits",
+    ),
+    "busy loop": (
+        forward("while True: pass"),
+        {"cpu_seconds": 6},
+        "echo: running Echo: it passed the processor time limit of 6 s",
+    ),
+    "huge answer": (
+        forward("return x.new_zeros(1 << 19)[x.long().sum():] + x.new_ones(1).exp()"),
+        {"answer_mib": 1},
+        "echo: running Echo: it passed the answer limit of 1 MiB",
+    ),
+    "huge tensor": (
+        forward("return x.new_zeros(1 << 34)"),
+        {},
+        "the memory limit is 4096 MiB (config.yaml: limits.memory_mib).",
+    ),
     "forged line": (forward("os.write(int(sys.argv[-1]), b'{}\\n')", "return x"), {}, "echo: "),
-    "flood and fail": (forward("for _ in range(9999): print('x' * 999)", "raise ValueError('stop')"), {},
-                       "echo/model.py:8: calling the model of Echo: ValueError: stop"),
-}  # fmt: skip
+    "flood and fail": (
+        forward("for _ in range(9999): print('x' * 999)", "raise ValueError('stop')"),
+        {},
+        "echo/model.py:8: calling the model of Echo: ValueError: stop",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ENDS)
@@ -184,7 +220,9 @@ def test_a_file_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
     tiny.write(config.lesson("echo"))
     hashing.hash_lesson(config, "echo")
     (config.lesson("echo") / "model.py").write_text("changed = True\n")
-    with pytest.raises(LessonError, match=r"model\.py: the file changed while the lesson was running\. Run the same command"):
+    with pytest.raises(
+        LessonError, match=r"model\.py: the file changed while the lesson was running\. Run the same command"
+    ):
         execute.execute(config, "echo")
 
 
@@ -209,7 +247,10 @@ def test_checks_are_measured_in_file_order(house: Config) -> None:
     """Sentence (the docstring's first line), measured value, bound, margin, verdict, and where it stands."""
     check.check(house, tiny.SLUG)
     first, second = canon.read(house.room(tiny.SLUG) / "checks.json")
-    assert (first["id"], second["id"]) == ("check_result_is_a_quarter_of_the_shifted_map", "check_the_shift_moves_every_number")
+    assert (first["id"], second["id"]) == (
+        "check_result_is_a_quarter_of_the_shifted_map",
+        "check_the_shift_moves_every_number",
+    )
     assert first["sentence"] == "The result is a quarter of the shifted map, computed by hand."
     assert (first["passed"], first["line"], first["sense"]) == (True, 6, "<=")
     assert first["measured"] <= 1e-15
@@ -248,11 +289,16 @@ def test_a_failing_check_is_a_verdict_and_publish_the_gate(house: Config, tmp_pa
     text = (config.lesson(tiny.SLUG) / "checks.py").read_text().replace('"bound": 0.5', '"bound": 1.5')
     (config.lesson(tiny.SLUG) / "checks.py").write_text(text)
     hashing.hash_lesson(config, tiny.SLUG)
-    canon.write(config.room(tiny.SLUG) / "capture.json", canon.compact(canon.read(house.room(tiny.SLUG) / "capture.json")))
+    canon.write(
+        config.room(tiny.SLUG) / "capture.json", canon.compact(canon.read(house.room(tiny.SLUG) / "capture.json"))
+    )
     check.check(config, tiny.SLUG)
     assert [entry["passed"] for entry in canon.read(config.room(tiny.SLUG) / "checks.json")] == [True, False]
-    with pytest.raises(LessonError, match=r"checks\.py:19: check_the_shift_moves_every_number: the check fails: measured [01]\.\d*; it "
-                       r"must be >= 1\.5 \(Another shift moves every number of the result\.\)"):  # fmt: skip
+    with pytest.raises(
+        LessonError,
+        match=r"checks\.py:19: check_the_shift_moves_every_number: the check fails: measured [01]\.\d*; it "
+        r"must be >= 1\.5 \(Another shift moves every number of the result\.\)",
+    ):
         publish.require_passed(config, tiny.SLUG)
 
 
@@ -266,21 +312,39 @@ GOOD = "return {'measured': 0.0, 'bound': 1.0, 'sense': '<='}"
 SHAPE = 'a check returns {"measured": float, "bound": float, "sense": "<=" or ">="}'
 CHECKS = {
     "raises": (check_with("assert 1 == 2, 'not equal'"), "checks.py:6: running check_it: AssertionError: not equal"),
-    "raises deep inside": (check_with("return help_me()") + "\n\ndef help_me():\n    return [][1]\n",
-                           "checks.py:10: running check_it: IndexError: list index out of range"),
+    "raises deep inside": (
+        check_with("return help_me()") + "\n\ndef help_me():\n    return [][1]\n",
+        "checks.py:10: running check_it: IndexError: list index out of range",
+    ),
     "returns nothing": (check_with("pass"), f"checks.py:4: running check_it: TypeError: it returned None; {SHAPE}"),
-    "returns a bool": (check_with("return True"), f"checks.py:4: running check_it: TypeError: it returned True; {SHAPE}"),
-    "returns half": (check_with("return {'measured': 1.0}"), "running check_it: TypeError: it returned {'measured': 1.0}; "),
-    "another sense": (check_with("return {'measured': 1.0, 'bound': 1, 'sense': '<'}"), "TypeError: it returned {'measured': 1.0, "),
-    "a bound that is none": (check_with("return {'measured': 1.0, 'bound': float('nan'), 'sense': '<='}"), "TypeError: it returned"),
+    "returns a bool": (
+        check_with("return True"),
+        f"checks.py:4: running check_it: TypeError: it returned True; {SHAPE}",
+    ),
+    "returns half": (
+        check_with("return {'measured': 1.0}"),
+        "running check_it: TypeError: it returned {'measured': 1.0}; ",
+    ),
+    "another sense": (
+        check_with("return {'measured': 1.0, 'bound': 1, 'sense': '<'}"),
+        "TypeError: it returned {'measured': 1.0, ",
+    ),
+    "a bound that is none": (
+        check_with("return {'measured': 1.0, 'bound': float('nan'), 'sense': '<='}"),
+        "TypeError: it returned",
+    ),
     "an address that matches nothing": (
-        check_with("return runs['plain']['lime']"), "checks.py:6: running check_it: NoSuchAddress: 'lime' matches nothing that ran; "
-        "near it: line"),
-    "a run that is none": (check_with("return runs['plane']"), "NoSuchAddress: 'plane' is no run; near it: execution, plain, moved, flat"),
+        check_with("return runs['plain']['lime']"),
+        "checks.py:6: running check_it: NoSuchAddress: 'lime' matches nothing that ran; near it: line",
+    ),
+    "a run that is none": (
+        check_with("return runs['plane']"),
+        "NoSuchAddress: 'plane' is no run; near it: execution, plain, moved, flat",
+    ),
     "syntax": ("def check_it(runs:\n    pass\n", "checks.py:1: running checks.py: SyntaxError: "),
     "exit": (check_with("sys.exit(0)"), "checks.py:6: running check_it: SystemExit: 0"),
     "hard exit": (check_with("os._exit(0)"), "running checks.py: the process ended without a result, exit code 0."),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -297,7 +361,9 @@ def test_a_file_of_checks_asserts_something(tmp_path: Path) -> None:
     """A green tick over nothing is worse than none."""
     config = settings(tmp_path)
     tiny.write(config.lesson("echo"), recipe=tiny.RECIPE + "checks: checks.py\n", checks="import numpy\n")
-    with pytest.raises(LessonError, match=r"lesson\.yaml:8: checks: checks\.py has no function that begins with check_; "):
+    with pytest.raises(
+        LessonError, match=r"lesson\.yaml:8: checks: checks\.py has no function that begins with check_; "
+    ):
         judging.checks(config, lesson.read(config.lesson("echo")), tiny.capture())
 
 

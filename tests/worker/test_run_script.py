@@ -18,29 +18,60 @@ DTYPES = Dtype.__args__  # type: ignore[attr-defined]
 FILLS = Fill.__args__  # type: ignore[attr-defined]
 NAN, INF = float("nan"), float("inf")
 SPECS: list[dict[str, Any]] = [
-    {"values": [1, 2, 3]}, {"values": [[0.1, 2.5], [NAN, -INF]]}, {"values": 7}, {"values": [0.1], "dtype": "float32"},
-    {"values": [0.1], "dtype": "float64"}, {"values": [0.1, 1e5], "dtype": "float16"}, {"values": [0.1], "dtype": "bfloat16"},
-    {"values": [1, 2], "dtype": "int8"}, {"values": [True, False]}, {"values": [1, 0], "dtype": "bool"},
-    {"values": ["1+2j", 3, "nan+1j"], "dtype": "complex64"}, {"values": ["-0.5j"], "dtype": "complex128"},
-    {"values": [1, 2, 3, 4, 5, 6], "shape": [2, 3]}, {"values": [[1, 2], [3, 4]], "shape": [4], "dtype": "float32"},
-    {"values": []}, {"shape": [0, 3], "fill": "ones"}, {"shape": [], "fill": 2.5}, {"shape": [2], "fill": NAN},
-    {"shape": [2], "fill": -INF}, {"shape": [2], "fill": 0.1}, {"shape": [2], "fill": True},
-    {"shape": [2], "fill": True, "dtype": "bool"}, {"shape": [2, 2], "fill": 0.1, "dtype": "float64"},
-    {"shape": [2, 3], "fill": "ramp", "start": -1, "step": 0.1}, {"shape": [4], "fill": "ramp", "step": 1e-9, "dtype": "float64"},
-    {"shape": [4], "fill": "ramp", "start": 5, "step": -2, "dtype": "int32"}, {"shape": [3], "fill": "ramp"},
-    {"literal": None}, {"literal": "text"}, {"literal": [1, {"a": NAN}]}, {"literal": {"deep": [True, 0.5]}},
-    {"list": [{"literal": 1}, {"shape": [2], "fill": "randn"}]}, {"tuple": [{"values": [1]}]}, {"tuple": []}, {"list": []},
+    {"values": [1, 2, 3]},
+    {"values": [[0.1, 2.5], [NAN, -INF]]},
+    {"values": 7},
+    {"values": [0.1], "dtype": "float32"},
+    {"values": [0.1], "dtype": "float64"},
+    {"values": [0.1, 1e5], "dtype": "float16"},
+    {"values": [0.1], "dtype": "bfloat16"},
+    {"values": [1, 2], "dtype": "int8"},
+    {"values": [True, False]},
+    {"values": [1, 0], "dtype": "bool"},
+    {"values": ["1+2j", 3, "nan+1j"], "dtype": "complex64"},
+    {"values": ["-0.5j"], "dtype": "complex128"},
+    {"values": [1, 2, 3, 4, 5, 6], "shape": [2, 3]},
+    {"values": [[1, 2], [3, 4]], "shape": [4], "dtype": "float32"},
+    {"values": []},
+    {"shape": [0, 3], "fill": "ones"},
+    {"shape": [], "fill": 2.5},
+    {"shape": [2], "fill": NAN},
+    {"shape": [2], "fill": -INF},
+    {"shape": [2], "fill": 0.1},
+    {"shape": [2], "fill": True},
+    {"shape": [2], "fill": True, "dtype": "bool"},
+    {"shape": [2, 2], "fill": 0.1, "dtype": "float64"},
+    {"shape": [2, 3], "fill": "ramp", "start": -1, "step": 0.1},
+    {"shape": [4], "fill": "ramp", "step": 1e-9, "dtype": "float64"},
+    {"shape": [4], "fill": "ramp", "start": 5, "step": -2, "dtype": "int32"},
+    {"shape": [3], "fill": "ramp"},
+    {"literal": None},
+    {"literal": "text"},
+    {"literal": [1, {"a": NAN}]},
+    {"literal": {"deep": [True, 0.5]}},
+    {"list": [{"literal": 1}, {"shape": [2], "fill": "randn"}]},
+    {"tuple": [{"values": [1]}]},
+    {"tuple": []},
+    {"list": []},
     {"dict": {"a b": {"tuple": [{"shape": [2], "fill": "rand"}, {"dict": {}}]}, "'": {"literal": "'"}}},
-]  # fmt: skip
-SPECS += [{"shape": [2, 3], "fill": fill, "dtype": dtype} for fill in FILLS for dtype in DTYPES
-          if not (fill == "ramp" and dtype in ("bool",))]  # fmt: skip
+]
+SPECS += [
+    {"shape": [2, 3], "fill": fill, "dtype": dtype}
+    for fill in FILLS
+    for dtype in DTYPES
+    if not (fill == "ramp" and dtype in ("bool",))
+]
 
 
 def same(one: Any, two: Any) -> bool:
     """Equal kinds, dtypes, shapes and bits (NaN is NaN)."""
     if isinstance(one, torch.Tensor):
-        return isinstance(two, torch.Tensor) and one.dtype == two.dtype and torch.equal(one.nan_to_num(nan=7), two.nan_to_num(nan=7)) \
-            and torch.equal(one.isnan(), two.isnan())  # fmt: skip
+        return (
+            isinstance(two, torch.Tensor)
+            and one.dtype == two.dtype
+            and torch.equal(one.nan_to_num(nan=7), two.nan_to_num(nan=7))
+            and torch.equal(one.isnan(), two.isnan())
+        )
     if isinstance(one, dict):
         return isinstance(two, dict) and list(one) == list(two) and all(same(one[key], two[key]) for key in one)
     if isinstance(one, list | tuple):
@@ -63,8 +94,11 @@ def test_the_script_makes_the_workers_inputs(spec: dict[str, Any], run: str) -> 
     assert same(drawn(lambda: eval(bundle.code(planned, run), {"torch": torch})), expected)
 
 
-@given(st.lists(st.floats(width=32) | st.integers(-9, 9), min_size=1, max_size=5), st.sampled_from(["float32", "float64", None]),
-       st.sampled_from(["float32", "float64"]))  # fmt: skip
+@given(
+    st.lists(st.floats(width=32) | st.integers(-9, 9), min_size=1, max_size=5),
+    st.sampled_from(["float32", "float64", None]),
+    st.sampled_from(["float32", "float64"]),
+)
 def test_literal_numbers_keep_their_bits(numbers: list[float], dtype: str | None, run: str) -> None:
     """Whatever numbers a recipe writes down, the reader's script starts from the same."""
     spec = plan.jsonable({"values": numbers, **({"dtype": dtype} if dtype else {})})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,20 @@ from lessonpress.worker import inputs, modules, recorded, run
 from lessonpress.worker.places import Places
 from lessonpress.worker.trace import Tracer
 from lessonpress.worker.values import Values
+
+
+class Does(nn.Module):
+    """A module whose forward is a function of itself and its inputs; further modules become its children."""
+
+    def __init__(self, function: Callable[..., Any], **parts: Any) -> None:
+        super().__init__()
+        self.function = function
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Whatever the function does."""
+        return self.function(self, *args, **kwargs)
 
 
 @dataclass(frozen=True)
@@ -32,8 +46,8 @@ class Watched:
 
     @property
     def names(self) -> list[str]:
-        """The layers of all calls but the model's own, in order."""
-        return [call["layer"] for call in self.calls]
+        """The layers of all calls that are nodes or frames, in order."""
+        return [call["layer"] for call in self.calls if graph.is_node(call)]
 
     @property
     def ops(self) -> list[str]:
@@ -92,7 +106,8 @@ def call(model: nn.Module, named: Mapping[str, Any], *, order: bool = True, fold
     blobs: dict[str, str] = {}
     execution = {
         "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "inputs": told,
-        "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"], "buffers": held["_buffers"], "values": values.told(blobs),
+        "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
+        "buffers": held["_buffers"], "values": values.told(blobs),
     }  # fmt: skip
     captured = {"runs": {"execution": execution}, "modules": late.told({}), "blobs": blobs}
     return Watched(json.loads(json.dumps(captured, allow_nan=False)), returned)

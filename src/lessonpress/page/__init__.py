@@ -37,18 +37,18 @@ def lesson(
     drawn = graphs.graph(graph_svg, folded, pictures or {})
     cases = (manifest.get("experiment") or {}).get("cases") or []
     ways = {case["id"]: graphs.own_way(manifest, case, own_graphs or {}) for case in cases}
+    parts["page_data"]["live"] = live
     return rendering.render(
         "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
         recorded_only=None if live else view.recorded_only(manifest),
-        machine=Markup(live_script(live)) if live else None,
-        minutes=_minutes(manifest, parts), page_data={**parts["page_data"], "live": live},
+        machine=live_script(live) if live else None, minutes=_minutes(manifest, parts),
     )  # fmt: skip
 
 
 def _minutes(manifest: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, int]:
     """Reading time of the parts that are read from start to end, in whole minutes."""
     shown = parts["experiment"]
-    told: dict[str, int] = {}
+    told = {"example": 0, "walk": 0}
     if shown:
         notes = [shown.description, shown.note, *(case.note for case in shown.cases)]
         told["example"] = reading.minutes(notes, figures=len(shown.fixed) + len(shown.cases[0].matrices) + 1)
@@ -107,6 +107,7 @@ def _parts(
         "digests": provenance.digests(manifest),
         "citation": take.citation(manifest),
         "page_data": {
+            "slug": str(manifest.get("slug") or "lesson"),
             "figures": example.figure_values(manifest),
             "metrics": example.metric_values(manifest),
             "records": view.records(manifest, recipe),

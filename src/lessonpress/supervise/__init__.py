@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +31,20 @@ _ONE_AT_A_TIME = threading.Lock()  # the sweep takes every new child of this pro
 _WARNED: set[str] = set()
 
 
+@dataclass(frozen=True)
 class Layers:
     """What a worker is told to apply to itself; tests leave layers out, everybody else wants them all."""
 
-    def __init__(self, names: Sequence[str] = confine.LAYERS, abi: int | None = None) -> None:
-        self.names, self.abi = tuple(names), abi
+    names: tuple[str, ...] = confine.LAYERS
+    abi: int | None = None  # the level of Landlock; None is the kernel's
+
+
+DEFAULT, ALL = Isolation(), Layers()
 
 
 def run(
-    module: str, arguments: Sequence[str], scratch: Path, limits: Limits, isolation: Isolation = Isolation(), *,
-    layers: Layers = Layers(),
+    module: str, arguments: Sequence[str], scratch: Path, limits: Limits, isolation: Isolation = DEFAULT, *,
+    layers: Layers = ALL,
 ) -> Ended:  # fmt: skip
     """Run `python -m module arguments… FD` in `scratch` and read the lines that it writes on descriptor FD.
 
@@ -76,18 +81,17 @@ def _run(
     with family.adopted() as adopted:
         started = child.start([*outer, *python], scratch, json.dumps(spec).encode(), limits)
         try:
-            heard = pipes.listen(started, scratch, limits, spec["mark"].encode())
+            heard = pipes.listen(started, scratch, limits, spec["mark"].encode(), bubblewrap.PROCESSES if outer else 0)
         finally:
             started.close()
-            code, seconds = adopted.end(started.process)
-    if outer and code > 128:
+            code = adopted.end(started.process)
+    if outer and code - 128 in set(signal.Signals):
         code = 128 - code  # bubblewrap tells the signal that ended the worker in the shell's way
-    limit = heard.limit
     if heard.cut:
         code = confine.CHANNEL_CLOSED
-    elif limit is None and code in (-signal.SIGXCPU, -signal.SIGKILL) and seconds >= limits.cpu_seconds:
-        limit = "cpu_seconds"
-    applied = ended.confinement(json.loads(heard.first or b"{}"), limits.model_dump(), bubblewrap.NAMESPACES if outer else ())
+    limit = heard.limit or ("cpu_seconds" if code == -signal.SIGXCPU else None)
+    told = json.loads(heard.first or b"{}")
+    applied = ended.confinement(told, limits.model_dump(), bubblewrap.NAMESPACES if outer else ())
     return Ended(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
 
 
@@ -96,11 +100,12 @@ def _judge(confinement: Confinement, isolation: Isolation) -> None:
     lacking = "; ".join(f"{layer}: {why}" for layer, why in confinement.missing.items())
     if confinement.told.get("refused"):
         raise LessonError(
-            "config.yaml: isolation.minimum", f"this machine isolates lessons only by {confinement.profile} ({lacking})",
+            "config.yaml: isolation.minimum",
+            f"this machine isolates lessons only by {confinement.profile} ({lacking})",
             f"at least {isolation.required()}",
             f"Publish on a machine that has it, or trust the lessons and write minimum: {confinement.profile}.",
         )  # fmt: skip
     if confinement.told and confinement.profile != confine.PROFILES[-1] and lacking not in _WARNED:
         _WARNED.add(lacking)
-        print(f"warning: lessons run isolated by {confinement.profile} only ({lacking}); run only lessons that you trust.",
-              file=sys.stderr)  # fmt: skip
+        weak = f"warning: lessons are isolated by {confinement.profile} only ({lacking})"
+        print(f"{weak}; run only lessons that you trust.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The outer layer where it starts: bubblewrap gives the worker namespaces of its own, without a network or other files."""
+"""The outer layer, where it starts: bubblewrap gives the worker namespaces without a network or other files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lessonpress.settings import Isolation
 from lessonpress.supervise import paths
 
 NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup", "mount")
+PROCESSES = 2  # of its own: one outside, and the first of the inner process namespace
 
 
 def around(spec: Mapping[str, Any], scratch: Path, isolation: Isolation) -> list[str]:

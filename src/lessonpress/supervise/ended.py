@@ -47,9 +47,14 @@ def confinement(told: Mapping[str, Any], limits: Mapping[str, int], namespaces: 
     return Confinement(str(told.get("profile", confine.PROFILES[0])), limits, namespaces, told)
 
 
-def passed(limit: str, limits: Mapping[str, int]) -> str:
-    """A limit in words, with the name by which config.yaml knows it."""
-    return f"{UNITS[limit].format(limits[limit])} (config.yaml: limits.{limit})"
+def named(limit: str, limits: Mapping[str, int]) -> str:
+    """A limit in words."""
+    return UNITS[limit].format(limits[limit])
+
+
+def stated(limit: str, limits: Mapping[str, int]) -> str:
+    """A limit in words, as a statement: `memory limit is 4096 MiB`."""
+    return named(limit, limits).replace(" of ", " is ", 1)
 
 
 @dataclass(frozen=True)
@@ -70,11 +75,11 @@ class Ended:
     def reason(self) -> str:
         """In words, why there is no answer."""
         if self.limit:
-            return f"it passed the {passed(self.limit, self.confinement.limits)}"
+            return f"it passed the {named(self.limit, self.confinement.limits)} (config.yaml: limits.{self.limit})"
         if self.strange:
             return "something other than the worker wrote on the answer channel, so there is no answer to trust"
         if self.code < 0:
-            hint = " (killed from outside: probably the machine's memory ran out)" if -self.code == signal.SIGKILL else ""
+            hint = " (killed: probably the machine's memory ran out)" if -self.code == signal.SIGKILL else ""
             return f"the process was ended by signal {-self.code}, {signal.Signals(-self.code).name}{hint}"
         if self.code == confine.CHANNEL_CLOSED:
             return "the process could not answer, because its answer channel was closed"

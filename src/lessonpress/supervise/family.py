@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 import time
@@ -17,17 +16,20 @@ from dataclasses import dataclass
 
 from lessonpress.worker import kernel
 
+_TICKS = os.sysconf("SC_CLK_TCK")  # of processor time in a second
 _PAUSE = 0.005  # seconds between two looks while killed processes go
 _PATIENCE = 10.0  # seconds until somebody who cannot be killed (in a hanging system call) is left behind
 
 
 @dataclass(frozen=True)
 class Process:
-    """One process: its parent and how many threads it has."""
+    """One process: its parent, whether it lives (or is a zombie), its threads, and its seconds of processor time."""
 
     pid: int
     parent: int
+    alive: bool
     threads: int
+    seconds: float
 
 
 def processes() -> dict[int, Process]:
@@ -40,17 +42,18 @@ def processes() -> dict[int, Process]:
 
 
 def process(pid: int) -> Process | None:
-    """One process, or None when it has gone (a zombie has gone)."""
+    """One process, or None when it has gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()  # the name before may hold anything
     except OSError:
         return None
-    return None if fields[0] in (b"Z", b"X") else Process(pid, int(fields[1]), int(fields[17]))
+    alive = fields[0] not in (b"Z", b"X")
+    return Process(pid, int(fields[1]), alive, int(fields[17]), (int(fields[11]) + int(fields[12])) / _TICKS)
 
 
 def descendants(root: int) -> list[Process]:
-    """The living processes below `root`, itself left out."""
+    """The processes below `root`, itself left out."""
     everybody = processes()
     children: dict[int, list[Process]] = {}
     for one in everybody.values():
@@ -69,9 +72,8 @@ class Adopted:
 
     before: frozenset[int]
 
-    def end(self, worker: subprocess.Popen[bytes]) -> tuple[int, float]:
-        """Kill the worker, its group, and all that it started; answer its exit code and its seconds of processor."""
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    def end(self, worker: subprocess.Popen[bytes]) -> int:
+        """Kill the worker, its group, and all that it started; answer its exit code."""
         if worker.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 worker.wait(0.05)
@@ -80,9 +82,8 @@ class Adopted:
         with contextlib.suppress(ProcessLookupError):
             worker.kill()
         worker.wait()
-        now = resource.getrusage(resource.RUSAGE_CHILDREN)
         self._sweep()
-        return worker.returncode, now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+        return worker.returncode
 
     def _sweep(self) -> None:
         """Kill and bury descendants until none is left that was not there before."""

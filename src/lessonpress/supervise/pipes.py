@@ -37,11 +37,12 @@ class _Listener:
     started: Started
     scratch: Path
     limits: Limits
+    around: int  # processes of an outer layer
     answer: bytearray = field(default_factory=bytearray)
     printed: bytearray = field(default_factory=bytearray)
     said: int = 0  # bytes printed, kept or not
     cut: bool = False
-    base: frozenset[int] | None = None  # the worker's processes when lesson code began
+    closed: tuple[int, ...] = ()  # the whole family, once it is known that it cannot grow
 
     def listen(self) -> str | None:
         """Read until both pipes close, the worker ends, or a limit is hit; answers the limit's name."""
@@ -97,19 +98,26 @@ class _Listener:
 
     def _crowd(self) -> str | None:
         worker = self.started.process.pid
-        now = [one for one in (family.process(worker), *family.descendants(worker)) if one]
-        if self.base is None:
-            self.base = frozenset(one.pid for one in now)
-        new = sum(one.pid not in self.base for one in now)
-        if 1 + new > self.limits.processes:
+        if self.closed:
+            found = [family.process(pid) for pid in self.closed]
+        else:
+            found = [family.process(worker), *family.descendants(worker)]
+        now = [one for one in found if one and one.alive]
+        if not self.closed and b'"fork":"denied"' in self.answer.partition(b"\n")[0]:
+            self.closed = tuple(one.pid for one in now)
+        if sum(one.seconds for one in now) >= self.limits.cpu_seconds + 0.5:
+            return "cpu_seconds"  # the kernel's own limit, half a second earlier, was ignored or went round
+        if len(now) - self.around > self.limits.processes:
             return "processes"
-        # Each process that was there at the start (bubblewrap's too) has one thread that is not the lesson's.
         return "threads" if sum(one.threads - 1 for one in now) + 1 > self.limits.threads else None
 
 
-def listen(started: Started, scratch: Path, limits: Limits, mark: bytes) -> Heard:
-    """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange."""
-    listener = _Listener(started, scratch, limits)
+def listen(started: Started, scratch: Path, limits: Limits, mark: bytes, around: int = 0) -> Heard:
+    """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange.
+
+    `around` is how many processes an outer layer adds to the worker's own.
+    """
+    listener = _Listener(started, scratch, limits, around)
     limit = listener.listen()
     lines = bytes(listener.answer).split(b"\n")[:-1]  # what follows the last line feed is no complete line
     strange = not all(line.startswith(mark + b" ") for line in lines)

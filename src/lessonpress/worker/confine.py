@@ -72,7 +72,8 @@ def begin(descriptor: int) -> Channel:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    applied: dict[str, Any] = {"uid": os.getuid(), "privileges": None, "landlock": None, "seccomp": None, "missing": {}}
+    skipped = {layer: "not asked for" for layer in LAYERS if layer not in spec["layers"]}
+    applied: dict[str, Any] = {"uid": os.getuid(), **dict.fromkeys(LAYERS), "missing": skipped}
     if kernel.LINUX and len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the worker has threads before it is confined")
     if "privileges" in spec["layers"]:

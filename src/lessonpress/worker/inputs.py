@@ -21,7 +21,7 @@ def plain(value: Any) -> Any:
 
 
 def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
-    """One input: a tensor, a plain value, or a list, tuple or dict of inputs. Floating ones are cast to `dtype`.
+    """One input: a tensor, a plain value, or a list, tuple or dict of inputs. float32 ones are cast to `dtype`.
 
     Raises ValueError when the values do not fit the shape or the dtype.
     """
@@ -37,12 +37,11 @@ def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
 
 
 def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
-    """A tensor from `{shape, dtype, fill}` or `{values, dtype}`; a floating one ends up in the run's `dtype`."""
+    """A tensor from `{shape, dtype, fill}` or `{values, dtype}`; a float32 one ends up in the run's `dtype`."""
     drawn = getattr(torch, spec["dtype"]) if spec.get("dtype") else None
     out = _values(spec, drawn, dtype) if "values" in spec else _filled(spec, drawn or torch.float32, dtype)
-    if out.is_floating_point():
-        # A half-precision input stays what its author said unless the run asks for more.
-        out = out.to(dtype if out.dtype in (torch.float32, torch.float64) else out.dtype)
+    if out.dtype is torch.float32:  # as parameters: what the author made half or double stays so
+        out = out.to(dtype)
     if out.is_complex() and dtype is torch.float64:
         out = out.to(torch.complex128)
     return out
@@ -50,11 +49,13 @@ def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
 
 def _values(spec: Mapping[str, Any], drawn: torch.dtype | None, dtype: torch.dtype) -> Tensor:
     values = _complex(plain(spec["values"])) if drawn is not None and drawn.is_complex else plain(spec["values"])
-    if drawn is not None and drawn.is_floating_point and dtype is torch.float64:
+    if drawn is torch.float32 and dtype is torch.float64:
         drawn = torch.float64  # literal numbers keep their full precision in a float64 run
     if drawn is torch.complex64 and dtype is torch.float64:
         drawn = torch.complex128
     out = torch.tensor(values, dtype=drawn)
+    if drawn is None and out.dtype is torch.float32 and dtype is torch.float64:
+        out = torch.tensor(values, dtype=torch.float64)
     _whole(torch.tensor(values) if out.numel() else out, out.dtype)
     if "shape" in spec and list(out.shape) != list(spec["shape"]):
         if out.numel() != _count(spec["shape"]):

@@ -99,10 +99,11 @@ def _number(value: float) -> float | str:
 
 
 def _told(error: BaseException, places: Places, name: str, place: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    inner = places.of_traceback(error.__traceback__) or place
+    own = places.of_traceback(error.__traceback__)
+    inner = own or place
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         inner = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
-    code = linecache.getline(places.prefix + inner["file"], inner["line"]).strip()[:400] if inner else ""
+    code = linecache.getline(places.prefix + own["file"], own["line"]).strip()[:400] if own else ""
     return {"stage": "check", "run": name, "type": type(error).__name__, "message": str(error).replace(places.prefix, "")[:4000],
             "place": dict(inner) if inner else None, "expected": "", "code": code or None, "context": None}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""System calls for which Python has no function, through ctypes. Elsewhere than on 64-bit Linux each fails as absent."""
+"""System calls that Python has no function for, through ctypes. Elsewhere than on 64-bit Linux each fails as absent."""
 
 from __future__ import annotations
 

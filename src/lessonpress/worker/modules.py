@@ -136,9 +136,27 @@ def constructor(module: nn.Module) -> dict[str, Any]:
         if name in NOT_SHOWN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         value = _attribute(module, name)
-        if value is not _ABSENT and (parameter.default is parameter.empty or value != _plain(parameter.default)):
+        required = parameter.default is parameter.empty
+        if value is not _ABSENT and (required or not _is_default(module, name, value, _plain(parameter.default))):
             out[name] = value
+    if getattr(module, "nonlinearity", "tanh") != "tanh":
+        out["nonlinearity"] = module.nonlinearity
     return out
+
+
+# What a default of None stands for.
+IMPLIED = {"stride": "kernel_size", "kdim": "embed_dim", "vdim": "embed_dim"}
+
+
+def _is_default(module: nn.Module, name: str, value: Any, default: Any) -> bool:
+    """Whether an argument is its default: also one number for every axis, or what follows from another argument."""
+    if value == default:
+        return True
+    if isinstance(value, list) and value and not isinstance(default, list):
+        return all(item == default for item in value)
+    if name == "bias" and value is False:  # a layer without weights has no bias either
+        return not getattr(module, "affine", True) or not getattr(module, "elementwise_affine", True)
+    return default is None and name in IMPLIED and value == _attribute(module, IMPLIED[name])
 
 
 _ABSENT = object()

@@ -1,0 +1,135 @@
+"""Verbs over a lesson's history: list it, hold it at a revision, retire the lesson, drop revisions in no commit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
+
+
+def listed(config: Config, slug: str) -> str:
+    """A lesson's history in lines, the newest event first."""
+    told = _read(config, slug)
+    lines = []
+    for event in reversed(told["revisions"]):
+        marks = [word for word in ("pinned", "current") if told[word] == event["revision"]]
+        marks += [] if (config.published(slug) / event["revision"]).is_dir() else ["its folder is missing"]
+        note = f"  “{event['note']}”" if event.get("note") else ""
+        state = f"  [{', '.join(marks)}]" if marks else ""
+        lines.append(f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}{state}")
+    if ended := told.get("retired"):
+        goes_on = f", goes on as {ended['to']}" if ended["to"] else ""
+        note = f"  “{ended['note']}”" if ended["note"] else ""
+        lines.insert(0, f"retired {ended['at']}{goes_on}{note}")
+    return "\n".join(lines)
+
+
+def pin(config: Config, slug: str, revision: str | None) -> str:
+    """Hold a lesson's current revision at one (later publications add without moving it), or let go (None).
+
+    Raises LessonError for a revision that the history does not name.
+    """
+    with lock.alone(Path(config.results)):
+        told = _read(config, slug)
+        chosen = _chosen(config, slug, told, revision) if revision else None
+        history.write(config.published(slug), history.pinned(told, chosen))
+    if chosen:
+        return f"{slug}: held at {chosen}; later publications add revisions without making them current"
+    return f"{slug}: not held; current is {history.latest(told)}"
+
+
+def retire(config: Config, slug: str, *, to: str | None = None, note: str | None = None) -> str:
+    """End a lesson: it leaves the catalogue, its pages stay and say so; `to` names the lesson that goes on.
+
+    Raises LessonError while the lesson still has a source, and when `to` is not published.
+    """
+    with lock.alone(Path(config.results)):
+        told = _read(config, slug)
+        if (config.lesson(slug) / "lesson.yaml").is_file():
+            raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
+                              "Remove the folder (or give it its new name) first.")  # fmt: skip
+        if to and (to == slug or history.latest(history.read(config.published(to), to)) is None):
+            raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
+        history.write(config.published(slug), history.retired(told, execute.captured_at(), to, note))
+    return f"{slug}: retired" + (f"; it goes on as {to}" if to else "")
+
+
+def prune(config: Config, slugs: Sequence[str] = ()) -> list[str]:
+    """Drop revision folders that are in no commit, with their events; the last and the pinned one always stay.
+
+    Answers what was dropped, a line a revision. Raises LessonError outside git, where nothing tells what may go.
+    """
+    results = Path(config.results)
+    if not results.is_dir() or not commits.known(results):
+        raise LessonError(os.path.relpath(results), "this lies in no git repository with a commit", "",
+                          "prune drops what is in no commit, and here nothing tells what that is.")  # fmt: skip
+    models = results / "models"
+    found = slugs or sorted(path.name for path in models.iterdir() if path.is_dir())
+    with lock.alone(results):
+        return [line for slug in found for line in _pruned(config, slug)]
+
+
+def _pruned(config: Config, slug: str) -> list[str]:
+    folder = config.published(slug)
+    told = _read(config, slug)
+    kept = {history.latest(told), told["pinned"], told["current"], *_committed_events(folder)}
+    gone = {name for name in integrity.revisions(folder) if name not in kept and not commits.holds(folder, folder / name)}
+    if not gone:
+        return []
+    # The history first: a folder that it does not name is found again, an event without a folder would be a loss.
+    history.write(folder, _told_again(folder, told, gone))
+    for name in sorted(gone):
+        hidden = folder / f".{name}.tmp-{os.getpid()}"
+        os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
+        shutil.rmtree(hidden)
+    return [f"{slug}: dropped {name}" for name in sorted(gone)]
+
+
+def _committed_events(folder: Path) -> set[str]:
+    """The revisions that the committed history names: those events are others' already."""
+    text = commits.at_head(folder, folder / history.FILE)
+    return {event["revision"] for event in canon.loads(text)["revisions"]} if text else set()
+
+
+def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str, Any]:
+    """The history without some events; what followed them is told from what now comes before it."""
+    out, before, events = history.without(told, gone), None, []
+    dropped = False
+    for event in told["revisions"]:
+        if event["revision"] in gone:
+            dropped = True
+            continue
+        if before == event["revision"]:
+            continue  # the way back to a revision that its only successor has left
+        events.append({**event, "reasons": _reasons(folder, before, event["revision"])} if dropped else event)
+        before, dropped = event["revision"], False
+    return {**out, "revisions": events}
+
+
+def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
+    if old is None or not (folder / old).is_dir():
+        return identity.reasons(None, {})
+    return list(changes.between(folder / old, folder / new).reasons)
+
+
+def _read(config: Config, slug: str) -> dict[str, Any]:
+    folder = config.published(slug)
+    told = history.read(folder, slug)
+    if not told["revisions"]:
+        raise LessonError(os.path.relpath(folder), f"{slug} was never published", "", "Publish it first.")
+    return told
+
+
+def _chosen(config: Config, slug: str, told: dict[str, Any], name: str) -> str:
+    """The published revision that a name, or the beginning of one, means."""
+    fitting = [r for r in history.newest_first(told) if r.startswith(name) and (config.published(slug) / r).is_dir()]
+    if len(fitting) != 1:
+        what = "several revisions begin so" if fitting else "there is no such revision"
+        raise LessonError(slug, f"{name!r}: {what}", f"published are {', '.join(history.newest_first(told))}")
+    return fitting[0]

@@ -1,0 +1,239 @@
+"""Verb verify: regenerate lessons into a scratch folder and compare with everything that is published.
+
+Nothing under results/ is written. Structure is compared exactly, numbers by the lesson's tolerance, and the digests of
+all published revisions are checked, not only those of the current one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from lessonpress import (
+    canon, changes, check, execute, hashing, history, integrity, published, record, render, report, site, standing,
+)  # fmt: skip
+from lessonpress.changes import Changes
+from lessonpress.comparison import Comparison
+from lessonpress.errors import LessonError
+from lessonpress.integrity import Fault
+from lessonpress.page import rendering
+from lessonpress.settings import Config
+
+IDENTICAL, WITHIN, DRIFT, RETIRED = "identical", "within tolerance", "drift", "retired"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found out about one lesson."""
+
+    slug: str
+    state: str  # identical, within tolerance, retired, or drift
+    revision: str | None  # the published one that it was compared with
+    words: str
+    faults: tuple[Fault, ...] = ()
+    numbers: Comparison | None = None
+    changes: Changes | None = None
+    seconds: float = field(default=0.0, compare=False)
+
+    def good(self) -> bool:
+        """Whether the lesson gives what is published, and all that is published is as it was."""
+        return self.state != DRIFT and not self.faults
+
+    def document(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+        return {
+            "slug": self.slug, "state": self.state, "good": self.good(), "revision": self.revision, "words": self.words,
+            "faults": [{"where": f.where, "what": f.what, "mend": f.mend} for f in self.faults],
+            "numbers": self.numbers.document() if self.numbers else None,
+            "changes": self.changes.document() if self.changes else None, "seconds": round(self.seconds, 3),
+        }  # fmt: skip
+
+
+def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
+    """Verify some lessons, or all of them with the pages around them; print a table and write the reports.
+
+    Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Answers whether everything is good.
+    """
+    names = list(slugs) or everything(config)
+    if jobs > 1 and len(names) > 1:
+        with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
+            verdicts = list(pool.map(partial(lesson, config), names))
+    else:
+        verdicts = [lesson(config, name) for name in names]
+    around = [] if slugs else list(pages(config))
+    _write(config, verdicts, around)
+    print(table(verdicts, around))
+    return all(verdict.good() for verdict in verdicts) and not around
+
+
+def everything(config: Config) -> list[str]:
+    """The slugs of all lessons, and of all that were published."""
+    sources = {path.parent.name for path in Path(config.lessons).glob("*/lesson.yaml")}
+    models = Path(config.results) / "models"
+    return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
+
+
+def scratch(config: Config) -> Config:
+    """The settings under which a verification works: everything but the published site is elsewhere."""
+    return config.model_copy(update={"work": str(Path(config.work) / "verify")})
+
+
+def lesson(config: Config, slug: str) -> Verdict:
+    """Verify one lesson: what is published of it, and what it gives now."""
+    start = time.monotonic()
+    models = Path(config.results) / "models"
+    faults = tuple(integrity.of_lesson(models, slug)) if (models / slug).is_dir() else ()
+    try:
+        verdict = _compared(config, slug, faults)
+    except LessonError as error:
+        verdict = Verdict(slug, DRIFT, None, error.message(), faults)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not faults:
+            raise
+        # What is published is broken in a way that was just told; it cannot be compared as well.
+        verdict = Verdict(slug, DRIFT, None, f"what is published cannot be compared ({error})", faults)
+    return Verdict(**{**vars(verdict), "seconds": time.monotonic() - start})
+
+
+def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
+    folder = config.published(slug)
+    told = history.read(folder, slug)
+    revision = history.latest(told)
+    if not (config.lesson(slug) / "lesson.yaml").is_file():
+        if told.get("retired"):
+            return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
+        return Verdict(slug, DRIFT, revision, f"its source is gone; `lessonpress retire {slug}` would say so", faults)
+    regenerate(scratch(config), slug)
+    failed = [entry for entry in canon.read(scratch(config).room(slug) / "checks.json") if not entry["passed"]]
+    if revision is None or not (folder / revision).is_dir():
+        return Verdict(slug, DRIFT, revision, "not published", faults)
+    found = standing.of(scratch(config), slug, folder / revision)
+    if found.same and not failed:
+        state = IDENTICAL if found.comparison.same() else WITHIN
+        words = "byte for byte" if state == IDENTICAL else found.comparison.words()
+        return Verdict(slug, state, revision, words, faults, found.comparison)
+    between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
+    words = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
+    return Verdict(slug, DRIFT, revision, ", ".join(words), faults, found.comparison, between)
+
+
+def regenerate(config: Config, slug: str) -> None:
+    """Take a lesson through everything but publishing, in the work folder of `config`."""
+    hashing.hash_lesson(config, slug)
+    execute.execute(config, slug)
+    record.record(config, slug)
+    check.check(config, slug)
+    render.render(config, slug)
+
+
+def pages(config: Config) -> Iterator[Fault]:
+    """Every page around the lessons that is not what the published revisions give, and what nobody published."""
+    results = Path(config.results)
+    if not results.is_dir():
+        return
+    try:
+        wanted = site.pages(results)
+    except (LessonError, OSError, ValueError, KeyError, TypeError) as error:
+        yield Fault("index.html", f"the pages cannot be made ({error})", "Mend the lessons that are named above.")
+        return
+    for path, text in wanted.items():
+        name = path.relative_to(results).as_posix()
+        if not path.is_file():
+            yield Fault(name, "the page is missing", "Run `lessonpress site`.")
+        elif path.read_text(encoding="utf-8", errors="replace") != text:
+            yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
+    lessons = results / "models"
+    for path in sorted(results.rglob("*")):
+        if path.is_file() and path not in wanted and (lessons not in path.parents or path.parent == lessons):
+            yield Fault(path.relative_to(results).as_posix(), "nothing that is published has this name", "Delete it.")
+
+
+def summary(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+    """The whole in a sentence."""
+    bad = sum(not verdict.good() for verdict in verdicts)
+    tail = f" {len(around)} pages around the lessons are not as they should be." if around else ""
+    if not verdicts:
+        return "There is no lesson to verify." + tail
+    noun = "lesson" if len(verdicts) == 1 else "lessons"
+    good = f"All is good: {len(verdicts)} {noun} verified." if not bad else f"{bad} of {len(verdicts)} {noun} drifted."
+    return (good if bad or not around else f"{len(verdicts)} {noun} verified.") + tail
+
+
+def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+    """The verdicts as lines for a terminal, in columns."""
+    rows = [(v.slug, v.state if v.good() or v.state == DRIFT else "damaged", v.revision or "–", v.words) for v in verdicts]
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
+    lines = []
+    for row, verdict in zip(rows, verdicts, strict=True):
+        lines.append("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
+        lines += [f"  {fault.words()}" for fault in verdict.faults]
+    return "\n".join([*lines, *(fault.words() for fault in around), summary(verdicts, around)])
+
+
+def _write(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault]) -> None:
+    folder = Path(config.work) / "verify"
+    good = all(verdict.good() for verdict in verdicts) and not around
+    told = {"schema": 1, "good": good, "summary": summary(verdicts, around),
+            "lessons": [verdict.document() for verdict in verdicts],
+            "site": [{"where": f.where, "what": f.what, "mend": f.mend} for f in around]}  # fmt: skip
+    canon.write(folder / "report.json", canon.pretty(told))
+    canon.write(folder / "junit.xml", junit(verdicts, around))
+    canon.write(folder / "summary.md", markdown(verdicts, around))
+    views = {verdict.slug: _view(config, verdict, number) for number, verdict in enumerate(verdicts) if verdict.changes}
+    canon.write(folder / "report.html", rendering.render(
+        "verify_report.html.jinja", good=good, summary=told["summary"], verdicts=verdicts, site=around, views=views
+    ))  # fmt: skip
+
+
+def _view(config: Config, verdict: Verdict, number: int) -> report.View:
+    assert verdict.changes is not None
+    old = config.published(verdict.slug) / (verdict.revision or "")
+    return report.view(verdict.changes, old, scratch(config).room(verdict.slug) / "revision", name=f"lesson-{number}")
+
+
+def junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+    """The verdicts as JUnit XML: two cases a lesson (regenerated, published files), one for the pages around them."""
+    cases = []
+    for verdict in verdicts:
+        drift = verdict.words if verdict.state == DRIFT else ""
+        cases.append(_case(verdict.slug, "regenerated", verdict.seconds, drift))
+        cases.append(_case(verdict.slug, "published files", 0.0, "\n".join(f.words() for f in verdict.faults)))
+    cases.append(_case("site", "pages", 0.0, "\n".join(fault.words() for fault in around)))
+    failures = sum("<failure" in case for case in cases)
+    head = f'<testsuite name="lessonpress verify" tests="{len(cases)}" failures="{failures}" errors="0">'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{head}\n{"".join(cases)}</testsuite></testsuites>\n'
+
+
+def _case(group: str, name: str, seconds: float, failure: str) -> str:
+    body = f"<failure message={_quoted(failure)}/>" if failure else ""
+    return f'<testcase classname={_quoted(group)} name={_quoted(name)} time="{seconds:.3f}">{body}</testcase>\n'
+
+
+def _quoted(text: str) -> str:
+    """Text as an XML attribute; characters that XML cannot hold become question marks."""
+    plain = "".join(sign if sign >= " " or sign in "\n\t" else "?" for sign in text)
+    return quoteattr(plain, {"\n": "&#10;"})
+
+
+def markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+    """The verdicts as Markdown, for the page of a CI job or a comment."""
+    lines = [f"### lessonpress verify: {summary(verdicts, around)}", "", "| | Lesson | Verdict | Revision | In words |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for verdict in verdicts:
+        mark = "✅" if verdict.good() else "❌"
+        words = "<br>".join([_cell(verdict.words), *(_cell(fault.words()) for fault in verdict.faults)])
+        lines.append(f"| {mark} | {verdict.slug} | {verdict.state} | `{verdict.revision or '–'}` | {words} |")
+    lines += [""] + [f"- ❌ {_cell(fault.words())}" for fault in around] if around else []
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text inside a table's cell."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

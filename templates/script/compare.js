@@ -1,0 +1,72 @@
+// Two cases side by side: what is shown minus the record of another case, with the largest change named.
+const picker = make("select", { id: "versus" });
+const versus = () => picker.value || null;
+const axisName = (figure, row, column) => {
+  const line = all("tbody tr", figure)[row];
+  if (isVector(figure)) return `[${line.cells[0].textContent}]`;
+  return `[${line.cells[0].textContent}, ${all("thead th", figure)[column].textContent}]`;
+};
+const differenceView = (figure) => {
+  const { kind, at, panel } = keyOf(figure);
+  const other = recordOf(versus(), kind, at, panel);
+  const shown = linesNow(figure);
+  if (!other || other.length !== shown.length || other[0].length !== shown[0].length) return make("p", { className: "caption" }, "This figure has another shape in the other case.");
+  const lines = shown.map((line, r) => line.map((value, c) => value - numeric(other[r][c])));
+  const values = lines.flat();
+  const largest = largestOf(values);
+  const where = values.findIndex((value) => Math.abs(value) === largest);
+  const width = lines[0].length;
+  const [row, column] = isVector(figure) ? [where, 0] : [Math.floor(where / width), where % width];
+  const words = largest ? `Largest change ${signed(values[where])} at ${axisName(figure, row, column)}.` : "No change.";
+  const title = `Change from “${labelOfCase(versus())}”`;
+  const box = make("div", { className: "difference" }, make("h5", {}, title), make("p", { className: "range" }, `${words} ${largest ? scaleWords(values, largest) : ""}`));
+  if (largest && !isVector(figure)) box.append(make("div", { className: "picture" }, heatmap(lines, largest, `${title}. ${words}`)));
+  const heads = isVector(figure) ? ["Change"] : all("thead th", figure).map((th) => th.textContent);
+  const rows = isVector(figure) ? values.map((value) => [value]) : lines;
+  const labels = all("tbody tr", figure).map((line) => line.cells[0].textContent);
+  if (largest) {
+    box.append(make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": title }, make("table", { className: "values" }, make("caption", {}, title),
+      make("thead", {}, make("tr", {}, make("td", {}), heads.map((name) => make("th", { scope: "col" }, name)))),
+      make("tbody", {}, rows.map((line, r) => make("tr", {}, make("th", { scope: "row" }, labels[r]), line.map((value) => make("td", { title: exact(value) }, signed(value)))))))));
+  }
+  return box;
+};
+const compareMetrics = () => all(".metrics dd").forEach((term) => one(".change", term.parentElement)?.remove());
+const showDifferences = () => {
+  all(".difference", example).forEach((box) => box.remove());
+  compareMetrics();
+  if (!versus()) return;
+  shownFigures().forEach((figure) => {
+    const fixed = !figure.closest(".case");
+    if (!fixed || now.inputs) figure.append(differenceView(figure));
+  });
+  const around = one(`.case[data-case="${caseNow()}"]`);
+  all(".metrics dd", around).forEach((term, i) => {
+    const value = now.inputs ? metricNow(i)?.value : numeric(data.metrics[caseNow()][i]);
+    const change = value - numeric(data.metrics[versus()][i]);
+    if (Number.isFinite(change)) term.parentElement.append(make("dd", { className: "change" }, change ? signed(change) : "no change"));
+  });
+};
+const startCompare = () => {
+  if (choices.length < 2) return;
+  const line = make("div", { className: "compare" }, make("label", { htmlFor: "versus" }, "Compare with "), picker);
+  const offer = () => {
+    const before = picker.value;
+    const others = caseIds.filter((id) => id !== caseNow() || now.inputs);
+    picker.replaceChildren(make("option", { value: "" }, "nothing"), ...others.map((id) => make("option", { value: id }, labelOfCase(id).replace(/^✓ /, ""))));
+    picker.value = others.includes(before) ? before : "";
+  };
+  offer();
+  one(".chooser", example).append(line);
+  picker.addEventListener("change", () => {
+    showDifferences();
+    chosen.write({ versus: versus() });
+  });
+  watchers.push(() => {
+    offer();
+    showDifferences();
+  });
+  const wished = chosen.read().versus;
+  if (caseIds.includes(wished) && wished !== caseNow()) picker.value = wished;
+  showDifferences();
+};

@@ -1,0 +1,40 @@
+// The story: the chosen step lights its node; arrow keys walk from step to step.
+const steps = all(".step");
+const markStep = (id) => steps.forEach((step) => {
+  const on = step.dataset.target === id;
+  step.classList.toggle("chosen", on);
+  one("button", step)?.setAttribute("aria-pressed", String(on));
+});
+const chooseStep = (step, { quiet = false } = {}) => {
+  lightNode(step.dataset.target, { quiet: true });
+  steps.forEach((each) => {
+    each.classList.toggle("chosen", each === step);
+    one("button", each).setAttribute("aria-pressed", String(each === step));
+  });
+  if (!quiet) chosen.write({ step: step.dataset.step, node: null });
+};
+const startStory = () => {
+  steps.forEach((step, at) => {
+    const heading = one("h3", step);
+    const words = [...heading.childNodes];
+    heading.append(button("", () => chooseStep(step)));
+    one("button", heading).append(...words);
+    step.addEventListener("click", (event) => {
+      if (!event.target.closest("a, button, summary")) chooseStep(step);
+    });
+    step.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const next = by && event.target.closest("h3") && steps[at + by];
+      if (!next) return;
+      event.preventDefault();
+      chooseStep(next);
+      one("button", next).focus();
+    });
+  });
+  const wished = chosen.read();
+  const step = steps.find((each) => each.dataset.step === wished.step);
+  if (wished.node) lightNode(wished.node, { quiet: true });
+  else if (steps.length) chooseStep(step ?? steps.find((each) => each.matches(".opening")) ?? steps[0], { quiet: true });
+  if (step) step.scrollIntoView({ block: "center" });
+  else if (wished.node) graph?.scrollIntoView({ block: "center" });
+};

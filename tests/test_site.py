@@ -1,0 +1,96 @@
+"""The pages around the lessons follow from what is published, and a page that is right stays as it is."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lessonpress import canon, history, site
+from lessonpress.settings import Config
+from tests import page_sample
+
+
+def published(root: Path, *slugs: str) -> Config:
+    """A site with two revisions of each lesson."""
+    config = Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+    for slug in slugs:
+        told = history.read(config.published(slug), slug)
+        for number, name in enumerate(("0" * 15 + "1", "0" * 15 + "2")):
+            body = {**page_sample.manifest(), "slug": slug, "revision": name, "title": f"Title of {slug}"}
+            canon.write(config.published(slug) / name / "manifest.json", canon.pretty(body))
+            told = history.extended(told, name, f"2026-01-0{number + 1}T00:00:00+00:00", ["prose"], "why & how")
+        history.write(config.published(slug), told)
+    return config
+
+
+def state(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file's time and bytes."""
+    return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_an_empty_site_has_a_catalogue_and_the_schema(tmp_path: Path) -> None:
+    """Before the first lesson there is a page that says so, and the schema that readers check with."""
+    config = published(tmp_path)
+    site.site(config)
+    results = tmp_path / "results"
+    assert (results / "index.html").is_file()
+    jsonschema.Draft202012Validator.check_schema(canon.read(results / "schema" / "manifest.schema.json"))
+
+
+def test_every_lesson_has_its_page_and_its_place_in_the_catalogue(tmp_path: Path) -> None:
+    """The catalogue links each lesson's page, the page each revision, all by relative links."""
+    config = published(tmp_path, "first", "second")
+    site.site(config)
+    catalogue = (tmp_path / "results" / "index.html").read_text()
+    assert "models/first/" in catalogue
+    assert "Title of second" in catalogue
+    page = (config.published("first") / "index.html").read_text()
+    assert "0" * 15 + "1" in page
+    assert "0" * 15 + "2" in page
+    assert "why &amp; how" in page
+    assert 'href="/' not in page + catalogue
+
+
+def test_a_page_that_is_right_stays_as_it_is(tmp_path: Path) -> None:
+    """Writing the site twice changes no time and no byte."""
+    config = published(tmp_path, "first")
+    assert site.site(config) != "site: unchanged"
+    before = state(tmp_path / "results")
+    assert site.site(config) == "site: unchanged"
+    assert state(tmp_path / "results") == before
+
+
+def test_only_what_changed_is_written(tmp_path: Path) -> None:
+    """A new lesson moves the catalogue and makes its own page; the other lesson's page keeps its time."""
+    config = published(tmp_path, "first")
+    site.site(config)
+    before = state(config.published("first"))
+    published(tmp_path, "second")
+    site.site(config)
+    assert state(config.published("first")) == before
+    assert (config.published("second") / "index.html").is_file()
+
+
+def test_the_receipt_names_every_page(tmp_path: Path) -> None:
+    """Snakemake's receipt holds what must be there for it to count."""
+    config = published(tmp_path, "first")
+    site.site(config)
+    pages = canon.read(tmp_path / "work" / "site.json")["pages"]
+    assert {"index.html", "models/first/index.html", "schema/manifest.schema.json"} <= set(pages)
+    assert all((tmp_path / "results" / page).is_file() for page in pages)
+
+
+def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page is the old one or the new one, never a part."""
+    config = published(tmp_path, "first")
+    site.site(config)
+    published(tmp_path, "second")
+    old = {path: content for path, (_, content) in state(tmp_path / "results").items()}
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(Exception, match="No space"):
+        site.site(config)
+    assert {path: content for path, (_, content) in state(tmp_path / "results").items()} == old
