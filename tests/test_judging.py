@@ -126,7 +126,8 @@ def test_anything_but_one_line_is_no_answer(
     """A process that ended early, or that said something twice, is told with what it printed."""
     with pytest.raises(LessonError) as caught:
         asked(tmp_path, monkeypatch, *lines, code=3)
-    assert "running checks.py: the process ended without a result, exit code 3." in caught.value.message()
+    assert "echo: running checks.py: " in caught.value.message()
+    assert ("exit code 3." in caught.value.message()) == (not lines)
     assert "it printed: some words" in caught.value.message()
 
 

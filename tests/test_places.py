@@ -123,7 +123,7 @@ def test_what_is_no_plain_yaml_is_refused(text: str, message: str) -> None:
     assert "\n" not in caught.value.message()
 
 
-@pytest.mark.parametrize("depth", [70, 5_000, 100_000])
+@pytest.mark.parametrize("depth", [70, 100_000])
 def test_deep_nesting_is_refused(depth: int) -> None:
     """However deep the brackets go, the answer is a message and not a crash."""
     with pytest.raises(LessonError, match="deep"):

@@ -28,7 +28,7 @@ TEXT = {".py", ".smk", ".html", ".css", ".js", ".mjs", ".md", ".j2", ".jinja", "
 
 def read_floors(architecture: str) -> dict[str, int]:
     """Read room → floor from the table of rooms in docs/architecture.md."""
-    rows = re.findall(r"^\| *(\d)\b[^|]*\|([^|]*)\|", architecture, flags=re.MULTILINE)
+    rows = re.findall(r"^\| *(\d+)\b[^|]*\|([^|]*)\|", architecture, flags=re.MULTILINE)
     return {room.rstrip("/"): int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+/?)`", rooms)}
 
 

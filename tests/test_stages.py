@@ -78,7 +78,7 @@ def test_a_change_of_code_moves_the_digest_of_its_stages_only(tmp_path: Path, mo
     view = package / "page" / "view.py"
     view.write_text(view.read_text() + "# new\n")
     after = {stage: stages.digest(stage) for stage in stages.ROOMS}
-    assert {stage for stage in before if before[stage] != after[stage]} == {"render", "site"}
+    assert {stage for stage in before if before[stage] != after[stage]} == {"render", "publish", "site"}
 
 
 def test_the_note_of_code_changes_only_with_the_code(tmp_path: Path) -> None:

@@ -90,13 +90,18 @@ def test_open_files_of_the_caller_are_closed(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("code", "limits", "reason"),
     [
-        ("while True: time.sleep(9)", {"wall_seconds": 1}, "it passed the time limit of 1 s (config.yaml: limits.wall_seconds)"),
+        ("while True: time.sleep(9)", {"wall_seconds": 1},
+         "it passed the time limit of 1 s (config.yaml: limits.wall_seconds)"),
         ("while True: pass", {"wall_seconds": 1}, "it passed the time limit of 1 s"),
         ("os.kill(os.getpid(), signal.SIGSTOP)", {"wall_seconds": 1}, "it passed the time limit of 1 s"),
-        ("while True: pass", {"cpu_seconds": 1}, "it passed the processor time limit of 1 s (config.yaml: limits.cpu_seconds)"),
-        ("signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", {"cpu_seconds": 1}, "it passed the processor time"),
-        ("while True: os.write(fd, b'x' * 65536)", {}, "it passed the answer limit of 1 MiB (config.yaml: limits.answer_mib)"),
-        ("while True: print('x' * 9999)", {}, "it passed the limit of 4 MiB for what it prints (config.yaml: limits.printed_mib)"),
+        ("while True: pass", {"cpu_seconds": 1},
+         "it passed the processor time limit of 1 s (config.yaml: limits.cpu_seconds)"),
+        ("signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", {"cpu_seconds": 1},
+         "it passed the processor time limit of 1 s"),
+        ("while True: os.write(fd, b'x' * 65536)", {},
+         "it passed the answer limit of 1 MiB (config.yaml: limits.answer_mib)"),
+        ("while True: print('x' * 9999)", {},
+         "it passed the limit of 4 MiB for what it prints (config.yaml: limits.printed_mib)"),
         ("for _ in range(9): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ntime.sleep(9)",
          {"threads": 5}, "it passed the limit of 5 threads (config.yaml: limits.threads)"),
         ("sys.exit(3)", {}, "the process ended without a result, exit code 3"),
@@ -221,8 +226,8 @@ def test_a_minimum_that_this_machine_lacks_is_refused(tmp_path: Path, monkeypatc
             layers=supervise.Layers(("privileges", "seccomp")),
         )
     assert caught.value.message().startswith(
-        "config.yaml: isolation.minimum: this machine isolates lessons only by linux-seccomp (landlock: not asked for); "
-        "at least linux-strict. "
+        "config.yaml: isolation.minimum: this machine isolates lessons only by linux-seccomp (landlock: not asked "
+        "for); at least linux-strict. "
     )
     assert not (tmp_path / "empty" / "ran").exists()
 

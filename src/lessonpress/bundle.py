@@ -16,7 +16,10 @@ from lessonpress import canon
 
 WORKER = Path(__file__).parent / "worker"
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})
-NOT_BUNDLED = frozenset({"bundle.zip", "index.html", "preview.svg", "graph.tensorviz.json", "cases.csv"})
+NOT_BUNDLED = frozenset({
+    "bundle.zip", "index.html", "preview.svg", "graph.tensorviz.json", "cases.csv", "ro-crate-metadata.json",
+    "provenance.intoto.json",
+})  # fmt: skip
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 

@@ -22,7 +22,8 @@ PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
 # Every form that a structure may take, by its keys.
 STRUCTS = tuple(set(keys.split()) for keys in (
-    "tensor", "tensor from", "tensor from born", "tensor from unread", "tensor from born unread", "tuple", "list", "dict",
+    "tensor", "tensor from", "tensor from born", "tensor from unread", "tensor from born unread", "tuple", "list",
+    "dict",
     "record fields", "slice", "ellipsis", "dtype", "complex", "float", "opaque",
 ))  # fmt: skip
 DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
@@ -134,7 +135,8 @@ def _value(value: Any, blobs: Mapping[str, int]) -> None:
     if len(shape) > AXES or not all(_count(n) and n <= ELEMENTS for n in shape):
         raise Malformed("a shape that no array has")
     # numpy refuses an empty array whose other axes are too long together
-    if math.prod(n for n in shape if n) > ELEMENTS or blobs.get(value["blob"]) != math.prod(shape) * BYTES[value["dtype"]]:
+    size = math.prod(shape) * BYTES[value["dtype"]]
+    if math.prod(n for n in shape if n) > ELEMENTS or blobs.get(value["blob"]) != size:
         raise Malformed("a value's bytes do not fit its shape and dtype")
 
 
@@ -211,7 +213,8 @@ def _modules(modules: Any) -> None:
         _keys(module, MODULE_KEYS, f"module {path:.80}")
         _place(module["source"])
         parent = module["parent"]
-        if not (parent is None if path == "" else isinstance(parent, str) and parent in modules and len(parent) < len(path)):
+        above = isinstance(parent, str) and parent in modules and len(parent) < len(path)
+        if not (above or (path == "" and parent is None)):
             raise Malformed("a module whose parent is not above it")
         if not isinstance(module["class"], str) or not isinstance(module["leaf"], bool):
             raise Malformed("a module without a class")

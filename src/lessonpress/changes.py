@@ -76,7 +76,7 @@ class Check:
         if before is None or after is None:
             return f"{self.id}: {'added' if before is None else 'removed'}"
         verdict = {(True, True): "passes", (False, False): "fails", (True, False): "passed, now fails"}
-        return f"{self.id}: {verdict.get(self.passed, 'failed, now passes')}, margin {self.margin[0]} → {self.margin[1]}"
+        return f"{self.id}: {verdict.get((before, after), 'failed, now passes')}, margin {self.margin[0]} → {self.margin[1]}"
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,8 @@ def _checks(old: Mapping[str, Any], new: Mapping[str, Any], sides: list[dict[str
 
 
 def _environment(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Edit, ...]:
-    return edits(*({key: side.get(key) for key in identity.ENVIRONMENT} for side in (old, new)))
+    before, after = ({key: side.get(key) for key in identity.ENVIRONMENT} for side in (old, new))
+    return edits(before, after)
 
 
 def _files(old: Path, new: Path) -> tuple[Edit, ...]:

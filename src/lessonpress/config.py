@@ -49,7 +49,8 @@ def _told(detail: Any, placed: places.Placed, name: str) -> LessonError:
     if detail["type"] == "extra_forbidden":
         known = _known(loc)
         close = difflib.get_close_matches(str(loc[-1]), known, n=1)
-        return LessonError(where, "unknown key", f"known here: {', '.join(known)}", f"Did you mean {close[0]}?" if close else "")
+        fix = f"Did you mean {close[0]}?" if close else ""
+        return LessonError(where, "unknown key", f"known here: {', '.join(known)}", fix)
     if detail["type"] in ("model_type", "dict_type"):
         message = "expected a mapping"
     return LessonError(where, f"{detail['input']!r:.60} given", message[:1].lower() + message[1:])

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, capture, failures, lesson, supervise
-from lessonpress.settings import Config
 from lessonpress.errors import LessonError
+from lessonpress.settings import Config
 
 
 def execute(config: Config, slug: str) -> None:

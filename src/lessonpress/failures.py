@@ -21,7 +21,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "open_files": ("[Errno 24]", "Too many open files"), "file_mib": ("[Errno 27]", "File too large"),
     "threads": ("can't start new thread",),
 }  # fmt: skip
-DENIED = ("PermissionError", "gaierror")
+# Where bubblewrap runs, what a lesson must not read is not there.
+DENIED = ("PermissionError", "FileNotFoundError", "gaierror")
 DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 38]", "Operation not permitted", "Permission denied")
 MAY = ("a lesson may read its own folder and the Python installation; it may not read other files, write, use the "
        "network, or start or signal processes")  # fmt: skip
@@ -73,4 +74,5 @@ def printed(ended: Ended) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)[:4000]
+    """A bounded text without what could steer a terminal: control characters and changes of direction become `?`."""
+    return "" if value is None else "".join(c if c.isprintable() or c == "\n" else "?" for c in str(value)[:4000])

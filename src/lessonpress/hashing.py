@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lessonpress import canon, lesson, plan, specs
-from lessonpress.settings import Config
 from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.settings import Config
 
 PROSE = ("title", "question", "description", "category", "tags", "curator", "attribution", "license", "limitations",
          "milestone", "steps", "opening_step", "glossary", "scope")  # fmt: skip

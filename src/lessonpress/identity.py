@@ -59,9 +59,9 @@ def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def may_be(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def may_be(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
     """Whether nothing but numbers tells two identities apart, so that other rounding may be all that changed."""
-    return _without_numbers(old) == _without_numbers(new)
+    return old is not None and _without_numbers(old) == _without_numbers(new)
 
 
 def _without_numbers(identity: Mapping[str, Any]) -> dict[str, Any]:

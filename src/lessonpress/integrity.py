@@ -87,7 +87,7 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
 
 def _events(told: Mapping[str, Any], file: str) -> Iterator[Fault]:
     for number, event in enumerate(told["revisions"]):
-        known = {"revision": str, "publishedAt": str, "reasons": list, "note": (str, type(None))}
+        known: dict[str, Any] = {"revision": str, "publishedAt": str, "reasons": list, "note": (str, type(None))}
         wrong = [key for key, kind in known.items() if not isinstance(event.get(key), kind)]
         strange = sorted(event.keys() - known.keys())
         if wrong or strange or not all(isinstance(reason, str) for reason in event.get("reasons") or []):

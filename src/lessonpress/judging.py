@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, capture, failures, supervise
-from lessonpress.settings import Config
 from lessonpress.errors import LessonError
 from lessonpress.lesson import Lesson
+from lessonpress.settings import Config
 
 Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
 CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}

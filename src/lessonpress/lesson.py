@@ -24,6 +24,7 @@ MAX_FILE_BYTES, MAX_FILES = 64 * 1024 * 1024, 2_000
 RESERVED = frozenset({
     "identity.json", "manifest.json", "graph.tensorviz.json", "plan.json", "run.py", "compare.py", "verify.py",
     "requirements.txt", "preview.svg", "index.html", "cases.csv", "weights.safetensors", "bundle.zip", "SHA256SUMS",
+    "ro-crate-metadata.json", "provenance.intoto.json",
 })  # fmt: skip
 RESERVED_FOLDERS = frozenset({"worker", "values"})
 

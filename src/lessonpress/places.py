@@ -101,7 +101,8 @@ class _Walk:
             text = str(node.value)[:60]
             if kind == "timestamp":
                 return node.value
-            raise self.error(line, path, f"the tag !{kind.lstrip('!')} on {text!r}", "plain YAML values only", "Remove the tag.")
+            seen = f"the tag !{kind.lstrip('!')} on {text!r}"
+            raise self.error(line, path, seen, "plain YAML values only", "Remove the tag.")
         try:
             return getattr(self.scalars, f"construct_yaml_{kind}")(node)
         except (ValueError, ArithmeticError) as error:

@@ -83,8 +83,7 @@ def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tup
     if history.names(told, made) or (folder / made).is_dir():
         return made, ""
     for revision in history.newest_first(told):
-        place = folder / revision / "identity.json"
-        if place.is_file() and identity.may_be(canon.read(place), new):
+        if identity.may_be(_identity(folder / revision), new):
             # Only now: rendering again needs every library that makes a page, and most publications do not.
             found = importlib.import_module("lessonpress.standing").of(config, slug, folder / revision)
             if found.same:
@@ -92,14 +91,28 @@ def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tup
     return made, ""
 
 
+def _identity(folder: Path) -> dict[str, Any] | None:
+    """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
+    try:
+        return dict(canon.read(folder / "identity.json"))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
 def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
     """Why a revision is not the one before it: plain words for the history, and the same with counts."""
-    if old is None or not old.is_dir():
-        found = identity.reasons(None, canon.read(new / "identity.json"))
+    if old is None:
+        return (first := identity.reasons(None, {})), first
+    before, after = _identity(old), _identity(new)
+    if before is None or after is None:
+        return (lost := [f"unknown, because revision {old.name} cannot be read"]), lost
+    try:
+        # Only now, as above: the comparison reads YAML, arrays and graphs.
+        told = importlib.import_module("lessonpress.changes").between(old, new)
+        return list(told.reasons), told.words()
+    except (LessonError, OSError, ValueError, KeyError, TypeError):
+        found = identity.reasons(before, after)  # something beside the identity is damaged or older than these counts
         return found, found
-    # Only now, as above: the comparison reads YAML, arrays and graphs.
-    told = importlib.import_module("lessonpress.changes").between(old, new)
-    return list(told.reasons), told.words()
 
 
 def _move(new: Path, names: list[str], place: Path) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import bundle, canon, graph, identity, layout, lesson, manifest, page, picture, replay, schema, weights
+from lessonpress import (
+    bundle, canon, graph, identity, layout, lesson, manifest, page, picture, provenance, replay, schema, weights,
+)  # fmt: skip
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
@@ -62,6 +64,8 @@ def revision(
     whole = {**body, "revision": name, "files": _listed(read, name, files)}
     schema.Manifest.model_validate(whole)
     files["manifest.json"] = canon.pretty(whole).encode()
+    files[provenance.CRATE] = canon.pretty(provenance.crate(whole, files)).encode()
+    files[provenance.STATEMENT] = canon.pretty(provenance.statement(whole, files)).encode()
     files["SHA256SUMS"] = bundle.checksums(files)
     files["bundle.zip"] = bundle.zipped(files, f"{read.recipe.slug}-{name}")
     return name, files

@@ -22,17 +22,24 @@ from lessonpress.settings import Config
 PACKAGE = Path(__file__).parent
 LESSON = ("errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
+RENDERED = (
+    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "plan",
+    "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+)  # fmt: skip
+SHOWN = ("bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "plan",
+         "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
     "record": (*LESSON, *CONFINED, "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
-    "render": (*LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
-               "picture", "plan", "prose", "render", "replay", "weights", "worker/*", "templates/*"),
-    "publish": ("canon", "errors", "history", "identity", "publish", "settings"),
-    "site": ("canon", "errors", "history", "identity", "manifest", "page/*", "plan", "prose", "publish", "recipe",
-             "settings", "site", "worker/*", "templates/*"),
+    "render": (*LESSON, *SHOWN),
+    # Where only numbers differ, publish records and renders once more.
+    "publish": (*LESSON, *SHOWN, "capture", "changes", "comparison", "failures", "history", "judging", "lock", "publish",
+                "published", "record", "standing", "supervise/*"),
+    "site": ("canon", "comparison", "errors", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
+             "published", "replay", "schema", "settings", "site", "weights", "worker/*", "templates/*"),
 }  # fmt: skip
 
 

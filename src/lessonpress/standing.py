@@ -58,7 +58,8 @@ def rendered_again(config: Config, slug: str, folder: Path) -> str:
     read = lesson.read(config.lesson(slug))
     source, captured = canon.read(room / "source.json"), canon.read(room / "capture.json")
     cases = with_cases(canon.read(room / "cases.json"), folder)
-    captured = with_arrays(with_weights(captured, folder), source["plan"], published.large(folder))
+    captured = with_inputs(with_weights(captured, folder), published.inputs(folder))
+    captured = with_arrays(captured, source["plan"], published.large(folder))
     table = record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
     name, _ = render.revision(read, source, captured, cases, canon.read(room / "checks.json"), table)
     return name
@@ -96,6 +97,24 @@ def _weighted(name: str, run: Mapping[str, Any], stored: Mapping[str, bytes], bl
             if data is not None:
                 values[number] = {**values[number], "blob": _kept(data, blobs)}
     return {**run, "values": values}
+
+
+def with_inputs(captured: Capture, given: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+    """A capture with published inputs, by case and leaf, in the places of the new ones."""
+
+    def edit(name: str, run: Mapping[str, Any], blobs: dict[str, str]) -> dict[str, Any]:
+        values = list(run["values"])
+        for top, struct in run["inputs"]:
+            for path, leaf in recorded.leaves(struct):
+                array = given.get(name, {}).get(".".join(part for part in (top, path) if part))
+                if array is not None and isinstance(leaf, dict) and "tensor" in leaf:
+                    number = leaf["tensor"]
+                    if list(array.shape) == values[number]["shape"]:
+                        data = _bytes(array, values[number]["dtype"])
+                        values[number] = {**values[number], "blob": _kept(data, blobs)}
+        return {**run, "values": values}
+
+    return _edited(captured, edit)
 
 
 def with_arrays(captured: Capture, plan: Mapping[str, Any], beside: Mapping[str, Array]) -> dict[str, Any]:

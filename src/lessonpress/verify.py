@@ -7,7 +7,7 @@ all published revisions are checked, not only those of the current one.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from lessonpress import (
-    canon, changes, check, execute, hashing, history, integrity, published, record, render, report, site, standing,
+    canon, changes, check, execute, hashing, history, integrity, record, render, report, site, standing,
 )  # fmt: skip
 from lessonpress.changes import Changes
 from lessonpress.comparison import Comparison
@@ -120,8 +120,8 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
         return Verdict(slug, state, revision, words, faults, found.comparison)
     between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
-    words = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
-    return Verdict(slug, DRIFT, revision, ", ".join(words), faults, found.comparison, between)
+    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
+    return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, found.comparison, between)
 
 
 def regenerate(config: Config, slug: str) -> None:
@@ -168,7 +168,8 @@ def summary(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
 
 def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The verdicts as lines for a terminal, in columns."""
-    rows = [(v.slug, v.state if v.good() or v.state == DRIFT else "damaged", v.revision or "–", v.words) for v in verdicts]
+    states = [v.state if v.good() or v.state == DRIFT else "damaged" for v in verdicts]
+    rows = [(v.slug, state, v.revision or "–", v.words) for v, state in zip(verdicts, states, strict=True)]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
     lines = []
     for row, verdict in zip(rows, verdicts, strict=True):

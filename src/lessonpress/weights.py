@@ -58,7 +58,7 @@ def _held(run: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def arrays(data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors file by name; bfloat16 widens to float32, which holds it exactly."""
     out = {}
-    for name, told in sorted(safetensors.deserialize(data), key=lambda entry: entry[0]):
+    for name, told in sorted(_tensors(data), key=lambda entry: entry[0]):
         kind, shape = told["dtype"], told["shape"]
         if kind == "BF16":
             wide = np.frombuffer(told["data"], dtype="<u2").astype("<u4") << 16
@@ -70,4 +70,8 @@ def arrays(data: bytes) -> dict[str, NDArray[Any]]:
 
 def raw(data: bytes) -> dict[str, bytes]:
     """The bytes of each tensor of a safetensors file by name."""
-    return {name: bytes(told["data"]) for name, told in safetensors.deserialize(data)}
+    return {name: bytes(told["data"]) for name, told in _tensors(data)}
+
+
+def _tensors(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    return list(safetensors.deserialize(data))  # type: ignore[no-untyped-call]  # the reader has no annotations

@@ -10,7 +10,7 @@ const make = (tag, told = {}, ...children) => {
     if (name in element) element[name] = value;
     else element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 };
 const button = (words, act, told = {}) => make("button", { type: "button", onclick: act, ...told }, words);

@@ -6,19 +6,20 @@ const elementName = ({ port, at }) => `${portName(port)}[${placeOf(at, now.value
 const stopName = (stop) => (stop.node ? stop.node.replace(/^input:/, "") : elementName(stop));
 const refButton = (part) => button(short(valueOf(part)), () => follow(part), { className: "ref", title: elementName(part), "aria-label": `${elementName(part)} is ${short(valueOf(part))}` });
 const partView = (part) => (typeof part === "string" ? part : typeof part === "number" ? make("span", { className: "figure", title: exact(part) }, short(part)) : refButton(part));
+const placeWords = (part) => (typeof part === "number" ? "–" : `[${placeOf(part.at, now.values[part.port].shape).join(", ")}]`);
 const tableView = ({ head, rows, total: last, chosen: mark }) => {
   const shown = rows.slice(0, TABLES);
-  const cell = (part) => make("td", {}, partView(part));
-  const named = shown.length && typeof shown[0][0] !== "string";
-  const source = (line) => (named ? [make("th", { scope: "row" }, elementTail(line[0])), line.map(cell)] : [make("th", { scope: "row" }, line[0]), line.slice(1).map(cell)]);
+  const first = shown.map((line) => line[0]).find((part) => part.port);
+  const cells = (line) => line.map((part) => make("td", {}, partView(part)));
+  const line = (parts) => (typeof parts[0] === "string" ? [make("th", { scope: "row" }, parts[0]), cells(parts.slice(1))] : [make("th", { scope: "row" }, placeWords(parts[0])), cells(parts)]);
+  const heads = typeof shown[0]?.[0] === "string" ? head : [first ? portName(first.port) : "Element", ...head];
   const table = make("table", { className: "terms" }, make("caption", {}, "Terms"),
-    make("thead", {}, make("tr", {}, named ? make("th", { scope: "col" }, "Element") : null, head.map((name) => make("th", { scope: "col" }, name)))),
-    make("tbody", {}, shown.map((line, i) => make("tr", { className: i === mark ? "lit" : "" }, source(line)))));
-  const span = (named ? 1 : 0) + head.length - 1;
-  if (last) table.append(make("tfoot", {}, make("tr", {}, make("th", { scope: "row", colSpan: span }, last[0]), make("td", {}, partView(last[1])))));
-  return make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Terms" }, table, rows.length > TABLES ? make("p", { className: "caption" }, `The first ${TABLES} of ${rows.length} terms are shown; the sum is over all.`) : null);
+    make("thead", {}, make("tr", {}, heads.map((name) => make("th", { scope: "col", title: name }, name)))),
+    make("tbody", {}, shown.map((parts, i) => make("tr", { className: i === mark ? "lit" : "" }, line(parts)))),
+    make("tfoot", {}, make("tr", {}, make("th", { scope: "row", colSpan: heads.length - 1 }, last[0]), make("td", {}, partView(last[1])))));
+  const cut = rows.length > TABLES ? make("p", { className: "caption" }, `The first ${TABLES} of ${rows.length} terms are shown; the sum is over all.`) : null;
+  return make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Terms" }, table, cut);
 };
-const elementTail = (part) => (typeof part === "number" ? "–" : elementName(part));
 const blockView = (block) => {
   if (block.says) return make("p", { className: "says" }, block.says);
   if (block.line) return make("p", { className: "line" }, block.line.map(partView));

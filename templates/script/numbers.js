@@ -17,3 +17,4 @@ const placeOf = (at, shape) => {
 };
 const atPlace = (place, shape) => place.reduce((sum, i, d) => sum * shape[d] + i, 0);
 const sizeOf = (shape) => shape.reduce((n, m) => n * m, 1);
+const counted = (n, f) => Array.from({ length: n }, (_, i) => f(i));

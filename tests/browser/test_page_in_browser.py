@@ -1,30 +1,18 @@
 """The page in a real browser: with and without scripts, on a phone, in the dark, on paper, by keyboard."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from lessonpress import page
 from lessonpress.page import numbers
+from tests.browser.opening import opened
 from tests.page_sample import GRAPH, RECIPE, SOURCE, manifest
 
 pytestmark = pytest.mark.browser
-CHROMIUM = "/usr/bin/chromium"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium for the tests of this file."""
-    if not Path(CHROMIUM).exists():
-        pytest.skip("there is no Chromium")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -34,23 +22,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     text = page.lesson(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
     file.write_text(text, encoding="utf-8")
     return file.as_uri()
-
-
-@pytest.fixture
-def complaints() -> list[str]:
-    """What the browser complained of."""
-    return []
-
-
-def opened(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:
-    """A fresh page that notes errors, policy violations and requests beyond the page itself."""
-    shown = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}).new_page()
-    if complaints is not None:
-        shown.on("console", lambda message: complaints.append(message.text))
-        shown.on("pageerror", lambda error: complaints.append(str(error)))
-        shown.on("request", lambda request: complaints.append(request.url))
-    shown.goto(address)
-    return shown
 
 
 def test_the_page_loads_one_file_and_breaks_no_rule(browser: Browser, address: str, complaints: list[str]) -> None:

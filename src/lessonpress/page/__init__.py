@@ -8,10 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 from lessonpress import prose
-from lessonpress.page import example, graphs, listing, provenance, reading, rendering, take, terms, view
+from lessonpress.page import example, graphs, listing, provenance, reading, rendering, scripts, take, terms, view
 from lessonpress.page.graphs import views
 from lessonpress.page.live import live
-from lessonpress.page.live import script as live_script
 from lessonpress.page.rendering import templates_folder
 from lessonpress.page.site import catalogue, history
 from lessonpress.page.volatile import NO_REVISION, blanked
@@ -41,7 +40,7 @@ def lesson(
     return rendering.render(
         "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
         recorded_only=None if live else view.recorded_only(manifest),
-        machine=live_script(live) if live else None, minutes=_minutes(manifest, parts),
+        page_script=scripts.lesson(live), minutes=_minutes(manifest, parts),
     )  # fmt: skip
 
 
@@ -96,7 +95,8 @@ def _parts(
         "layers": view.layers(manifest, sources),
         "idle": [str(name) for name in manifest.get("idle") or []],
         "unused": [str(name) for name in manifest.get("unusedInputs") or []],
-        "listings": listing.listings(sources),
+        "listings": listing.listings({name: text for name, text in sources.items() if name != recipe.get("checks")}),
+        "checks_file": recipe.get("checks") or "",
         "class_name": str(manifest.get("className") or ""),
         "checks": view.checks(manifest),
         "replay": view.replay(manifest),

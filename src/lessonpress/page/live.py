@@ -45,11 +45,6 @@ def live(captured: Mapping[str, Any], experiment: Mapping[str, Any] | None) -> d
     }  # fmt: skip
 
 
-def script(told: Mapping[str, Any]) -> str:
-    """The JavaScript that carries out a live page's program: the interpreter and the kernels that it needs."""
-    return operations.javascript(told["program"]["operations"])
-
-
 def pack(told: Mapping[str, Any]) -> list[Any]:
     """An array as `[dtype, shape, text]`: base64 of little-endian numbers, as float32 where that loses nothing.
 

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from lessonpress import prose
 from lessonpress.errors import LessonError
+from lessonpress.page import shrink
 
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -52,15 +53,17 @@ def data(value: Any) -> Markup:
 
 
 def inline_file(name: str) -> Markup:
-    """A style sheet or script of ours, to stand inside the page; blank lines and whole-line comments are left out."""
-    text = inline_script((templates_folder() / name).read_text(encoding="utf-8"))
-    return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text)) if name.endswith(".css") else text
+    """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
+    kept = (line.strip() for line in (templates_folder() / name).read_text(encoding="utf-8").splitlines())
+    text = "\n".join(line for line in kept if line and not re.fullmatch(r"/\*.*\*/", line))
+    return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
 
 
-def inline_script(text: str) -> Markup:
-    """A script's text without indentation, blank lines and whole-line comments; it must not rely on any of them."""
-    kept = (line.strip() for line in text.splitlines())
-    return Markup("\n".join(line for line in kept if line and not re.fullmatch(r"//.*|/\*.*\*/", line)))
+def script(*parts: str | Path) -> Markup:
+    """Scripts in one closure, to stand inside the page: texts as they are, paths read from templates/script/."""
+    texts = (part if isinstance(part, str) else (templates_folder() / "script" / part).read_text(encoding="utf-8")
+             for part in parts)  # fmt: skip
+    return Markup(shrink.shrink("(() => {\n" + "\n".join(texts) + "\n})();"))
 
 
 @lru_cache(maxsize=1)
@@ -73,7 +76,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(inline_file=inline_file, inline_script=inline_script, data=data)
+    environment.globals.update(inline_file=inline_file, data=data)
     return environment
 
 

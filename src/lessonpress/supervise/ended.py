@@ -83,6 +83,8 @@ class Ended:
             return f"the process was ended by signal {-self.code}, {signal.Signals(-self.code).name}{hint}"
         if self.code == confine.CHANNEL_CLOSED:
             return "the process could not answer, because its answer channel was closed"
+        if len(self.lines) > 1:  # one alone is what the worker says of itself before lesson code runs
+            return f"it gave {len(self.lines)} line(s) on the answer channel, which is not what the worker says"
         return f"the process ended without a result, exit code {self.code}"
 
     def isolation(self) -> dict[str, Any]:

@@ -104,7 +104,8 @@ def _told(error: BaseException, places: Places, name: str, place: Mapping[str, A
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         inner = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
     code = linecache.getline(places.prefix + own["file"], own["line"]).strip()[:400] if own else ""
-    return {"stage": "check", "run": name, "type": type(error).__name__, "message": str(error).replace(places.prefix, "")[:4000],
+    message = str(error).replace(places.prefix, "")[:4000]
+    return {"stage": "check", "run": name, "type": type(error).__name__, "message": message,
             "place": dict(inner) if inner else None, "expected": "", "code": code or None, "context": None}  # fmt: skip
 
 

@@ -87,7 +87,8 @@ def told(error: BaseException, stage: str, places: Places, context: str | None) 
     """An exception of the lesson's as data: what, where, and the line's own text."""
     if isinstance(error, Refused):
         return {"stage": error.stage, "type": "Refused", "message": error.seen, "expected": error.expected,
-                "place": dict(error.place) if error.place else None, "code": None, "context": None, "key": error.key}  # fmt: skip
+                "place": dict(error.place) if error.place else None, "code": None, "context": None,
+                "key": error.key}  # fmt: skip
     place = places.of_traceback(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}

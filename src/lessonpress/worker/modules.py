@@ -59,7 +59,9 @@ def is_leaf(module: nn.Module) -> bool:
     if not getattr(type(module).forward, "__module__", "").startswith("torch."):
         return False
     inside = module.__dict__.get("_modules")
-    return not inside or isinstance(module, RECURRENT_OR_ATTENTION) or not children(module).keys() - {"parametrizations"}
+    if not inside or isinstance(module, RECURRENT_OR_ATTENTION):
+        return True
+    return not children(module).keys() - {"parametrizations"}
 
 
 def class_of(module: nn.Module) -> type:
@@ -108,7 +110,8 @@ class ModelMap:
                 "class": class_of(module).__name__, "leaf": leaf, "parent": parent,
                 "params": constructor(module) if leaf else {}, "source": place or above,
                 "aliases": self.aliases[path], "training": bool(module.training),
-                "parameters": _own(module, "_parameters", names, leaf), "buffers": _own(module, "_buffers", names, leaf),
+                "parameters": _own(module, "_parameters", names, leaf),
+                "buffers": _own(module, "_buffers", names, leaf),
             }  # fmt: skip
         return out
 

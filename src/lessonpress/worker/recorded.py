@@ -54,7 +54,8 @@ def parse(text: str) -> Address:
     try:
         return _parsed(text, head)
     except ValueError:
-        raise NoSuchAddress(text, "has a name in quotes that cannot be read, or a number that is too long", []) from None
+        why = "has a name in quotes that cannot be read, or a number that is too long"
+        raise NoSuchAddress(text, why, []) from None
 
 
 def _parsed(text: str, head: re.Match[str]) -> Address:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -63,10 +62,12 @@ class Values:
         known, stamp = self.memo.get(id(tensor)), (writes, version(tensor))
         if known is not None and known[1] == stamp:
             return known[0]
-        # The author's own dispatch modes are not told of what only we do.
-        with _disable_current_modes() if torch._C._len_torch_dispatch_stack() else nullcontext():
+        if torch._C._len_torch_dispatch_stack():
+            with _disable_current_modes():  # the author's own modes are not told of what only we do
+                copy = _plain(tensor)
+        else:
             copy = _plain(tensor)
-        self.bytes += copy.numel() * copy.element_size()
+        self.bytes += copy.nbytes
         if self.bytes > self.limit:
             raise TooMuch(f"the memory limit for the tensors of one run, {self.limit // 2**20} MiB, is passed")
         self.copies.append(copy)

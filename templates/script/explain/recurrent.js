@@ -1,0 +1,62 @@
+// Recurrent cells, gate by gate.
+const gate = (w, suffix, row, xs, hs) => {
+  const part = (kind, inputs) => {
+    const pairs = inputs.map((input, i) => [input, ref(w[`weight_${kind}${suffix}`], [row, i])]);
+    const bias = w[`bias_${kind}${suffix}`];
+    return products(pairs, bias && ref(bias, [row]), [kind === "ih" ? "Input" : "State", "Weight"]);
+  };
+  return { x: part("ih", xs), h: part("hh", hs) };
+};
+const gateBlocks = (name, { x, h }) => ({ fold: name, blocks: [{ says: "From the input:" }, ...x.blocks, { says: "From the previous state:" }, ...h.blocks] });
+const logistic = (v) => 1 / (1 + Math.exp(-v));
+const gruUnit = (w, suffix, j, size, xs, hs) => {
+  const [r, z, n] = [0, 1, 2].map((k) => gate(w, suffix, k * size + j, xs, hs));
+  const reset = logistic(r.x.value + r.h.value);
+  const update = logistic(z.x.value + z.h.value);
+  const fresh = Math.tanh(n.x.value + reset * n.h.value);
+  const value = (1 - update) * fresh + update * valueOf(hs[j]);
+  return { value, blocks: [
+    { says: "A gated recurrent unit: two gates decide how much of the previous state stays." },
+    { line: ["reset gate r = σ(", r.x.value, " + ", r.h.value, ") = ", reset] },
+    { line: ["update gate z = σ(", z.x.value, " + ", z.h.value, ") = ", update] },
+    { line: ["candidate n = tanh(", n.x.value, " + r × ", n.h.value, ") = ", fresh] },
+    { line: ["(1 − z) × n + z × previous state = ", 1 - update, " × ", fresh, " + ", update, " × ", hs[j], " = ", value] },
+    gateBlocks("The sums in the reset gate", r), gateBlocks("The sums in the update gate", z), gateBlocks("The sums in the candidate", n),
+  ] };
+};
+const rnnUnit = (w, suffix, j, size, xs, hs, p) => {
+  const sums = gate(w, suffix, j, xs, hs);
+  const f = p.nonlinearity === "relu" ? (v) => Math.max(v, 0) : Math.tanh;
+  const value = f(sums.x.value + sums.h.value);
+  return { value, blocks: [{ line: [`${p.nonlinearity}(`, sums.x.value, " + ", sums.h.value, ") = ", value] }, gateBlocks("The sums", sums)] };
+};
+const zeros = (n) => counted(n, () => 0);
+const cellOf = (unit) => ([w, p, x, h], place) => {
+  const before = place.slice(0, -1);
+  const line = (t, n) => counted(n, (i) => ref(t, [...before, i]));
+  const hs = h ? line(h, p.hidden_size) : zeros(p.hidden_size);
+  return unit(w, "", place[place.length - 1], p.hidden_size, line(x, p.input_size), hs, p);
+};
+const layerOf = (unit) => ([w, p, x, h], place, out, step) => {
+  if (p.num_layers !== 1 || x.shape.length !== 3) return null;
+  const seen = tensorAt(live.program.ports[step.out[0][0]]);
+  const time = p.batch_first ? 1 : 0;
+  const steps = x.shape[time];
+  if (out === 1) {
+    const [direction, b, j] = place;
+    const t = direction ? 0 : steps - 1;
+    const last = ref(seen, [...(p.batch_first ? [b, t] : [t, b]), direction * p.hidden_size + j]);
+    return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
+  }
+  const [t, f] = [place[time], place[2]];
+  const direction = Math.floor(f / p.hidden_size);
+  const [j, b] = [f % p.hidden_size, place[1 - time]];
+  const at = (s, i) => (p.batch_first ? [b, s, i] : [s, b, i]);
+  const earlier = direction ? t + 1 : t - 1;
+  const inside = earlier >= 0 && earlier < steps;
+  const hs = counted(p.hidden_size, (i) => (inside ? ref(seen, at(earlier, direction * p.hidden_size + i)) : h ? ref(h, [direction, b, i]) : 0));
+  const told = unit(w, direction ? "_l0_reverse" : "_l0", j, p.hidden_size, counted(p.input_size, (i) => ref(x, at(t, i))), hs, p);
+  const way = `Position ${t}, read from ${direction ? "right to left" : "left to right"}; ${inside ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
+  return { ...told, blocks: [{ says: way }, ...told.blocks] };
+};
+Object.assign(EXPLAIN, { GRUCell: cellOf(gruUnit), RNNCell: cellOf(rnnUnit), GRU: layerOf(gruUnit), RNN: layerOf(rnnUnit) });

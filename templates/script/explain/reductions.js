@@ -1,0 +1,29 @@
+// Reductions: the elements that one result is made of.
+const reduced = ([x, dim, keepdim], place) => {
+  const rank = x.shape.length;
+  const dims = dim === null || dim === undefined || [dim].flat().length === 0 ? counted(rank, (d) => d) : [dim].flat().map((d) => (d + rank) % rank);
+  const kept = keepdim ? place : counted(rank, (d) => d).reduce((full, d) => [...full, dims.includes(d) ? 0 : place[full.filter((_, e) => !dims.includes(e)).length]], []);
+  const spans = dims.map((d) => x.shape[d]);
+  return counted(sizeOf(spans), (i) => {
+    const inner = placeOf(i, spans);
+    return ref(x, kept.map((p, d) => (dims.includes(d) ? inner[dims.indexOf(d)] : p)));
+  });
+};
+const listed = (parts, says, last) => ({ blocks: [{ says }, { head: ["Term", "Value"], rows: parts.map((part, i) => [String(i), part]), total: last }], value: last[1] });
+EXPLAIN.sum = (args, place) => {
+  const parts = reduced(args, place);
+  return listed(parts, `${parts.length} values added up.`, ["Sum", total(parts)]);
+};
+EXPLAIN.mean = (args, place) => {
+  const parts = reduced(args, place);
+  const told = listed(parts, `The mean of ${parts.length} values.`, ["Sum", total(parts)]);
+  const value = told.value / parts.length;
+  return { value, blocks: [...told.blocks, { line: [told.value, ` / ${parts.length} = `, value] }] };
+};
+const picked = (choose, word) => (args, place, out) => {
+  if (out) return null;
+  const parts = reduced(args, place);
+  return listed(parts, `The ${word} of ${parts.length} values.`, [word, choose(...parts.map(valueOf))]);
+};
+for (const name of ["amax", "max"]) EXPLAIN[name] = picked(Math.max, "largest");
+for (const name of ["amin", "min"]) EXPLAIN[name] = picked(Math.min, "smallest");

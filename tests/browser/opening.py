@@ -1,0 +1,44 @@
+"""Opens pages in Debian's Chromium the same way in every browser test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PROJECT = Path(__file__).resolve().parents[2]
+LESSONS = sorted(path.parent for folder in ("lessons", "tests/lessons") for path in PROJECT.glob(f"{folder}/*/lesson.yaml"))
+
+
+def opened(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:
+    """A fresh page that notes errors, policy violations and requests beyond the page itself."""
+    shown = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}).new_page()
+    if complaints is not None:
+        shown.on("console", lambda message: complaints.append(message.text))
+        shown.on("pageerror", lambda error: complaints.append(str(error)))
+        shown.on("request", lambda request: complaints.append(request.url))
+    shown.goto(address)
+    return shown
+
+
+def previewed(lesson: Path, out: Path) -> Path:
+    """A lesson's complete revision folder, made by the command that a curator uses."""
+    command = [sys.executable, "-m", "lessonpress", "preview", str(lesson), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=out.parent, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def manifest_of(revision: Path) -> dict[str, Any]:
+    """A revision's manifest."""
+    told: dict[str, Any] = json.loads((revision / "manifest.json").read_text(encoding="utf-8"))
+    return told

@@ -1,0 +1,371 @@
+"""Every lesson's page in a real browser: live numbers, following one number, accessibility, keyboard, no network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import html5lib
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.opening import LESSONS, manifest_of, opened
+
+pytestmark = pytest.mark.browser
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+RULES = """async () => (await axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+  "best-practice"]})).violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160))])"""
+# Runs a plan with torch in a process of its own and prints the recorded figures of the runs it was given.
+TORCH = """
+import json, sys
+from safetensors.torch import load_file
+from lessonpress.worker import recorded, run
+plan, folder, names = json.load(sys.stdin)
+run.settle()
+runs = recorded.Runs(run.whole(plan, folder, load_file(folder + "/weights.safetensors")))
+cut = lambda name, entry: recorded.select(runs[name][entry["tensor"]], entry["select"], entry["reshape"])
+print(json.dumps([[cut(name, entry).astype(float).ravel().tolist() for entry in plan["record"]] for name in names]))
+"""
+
+
+def leaves(values: Any) -> list[float]:
+    """Nested lists as one list of numbers."""
+    return [leaf for value in values for leaf in leaves(value)] if isinstance(values, list) else [float(values)]
+
+
+def page_of(browser: Browser, revision: Path, **options: Any) -> Page:
+    """A lesson's page with its scripts started."""
+    shown = opened(browser, (revision / "index.html").as_uri() + options.pop("hash", ""), **options)
+    shown.wait_for_selector(".self-test:not(:empty)", state="attached")
+    return shown
+
+
+def live(shown: Page) -> dict[str, Any]:
+    """The data with which the page computes."""
+    told: dict[str, Any] = shown.evaluate("JSON.parse(document.getElementById('page-data').textContent).live")
+    return told
+
+
+def far(seen: list[float], expected: list[float]) -> float:
+    """The largest difference of two lists of numbers, relative above one."""
+    assert len(seen) == len(expected)
+    return max((abs(a - b) / max(1, abs(b)) for a, b in zip(seen, expected, strict=True)), default=0.0)
+
+
+# -- the numbers ---------------------------------------------------------------------------------------------------
+
+
+def test_live_numbers_are_the_recorded_ones(browser: Browser, revision: Path) -> None:
+    """What the page computes for each case is what the manifest has recorded, within 1e-12."""
+    shown, told = page_of(browser, revision), manifest_of(revision)
+    for case in told["experiment"]["cases"]:
+        seen = shown.evaluate("(id) => lesson.run(id)", case["id"])
+        for kind in ("matrices", "vectors"):
+            for numbers, entry in zip(seen[kind], case[kind], strict=True):
+                assert far(list(numbers.values()) if isinstance(numbers, dict) else numbers, leaves(entry["values"])) <= 1e-12
+    tested = shown.evaluate("lesson.selfTest()")
+    assert tested["count"] > 0
+    assert tested["most"] <= 1e-12
+
+
+def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> None:
+    """For fifty random values of the control input the page and torch agree within 1e-12."""
+    shown, plan = page_of(browser, revision), json.loads((revision / "plan.json").read_text(encoding="utf-8"))
+    control = manifest_of(revision)["experiment"]["control"]
+    first = next(run for run in plan["runs"] if run["kind"] == "case")
+    shape = dict(first["inputs"])[control["input"]]["shape"]
+    draw = random.Random(1).uniform
+    sweep = [[draw(*control["range"]) for _ in range(math.prod(shape))] for _ in range(50)]
+    names = [f"sweep-{at}" for at in range(len(sweep))]
+    for name, values in zip(names, sweep, strict=True):
+        spec = {**dict(first["inputs"])[control["input"]], "values": np.reshape(values, shape).tolist()}
+        spec.pop("fill", None)
+        inputs = [[key, spec if key == control["input"] else told] for key, told in first["inputs"]]
+        plan["runs"].append({**first, "id": name, "kind": "probe", "inputs": inputs})
+    task = json.dumps([plan, str(revision), names])
+    done = subprocess.run([sys.executable, "-c", TORCH], input=task, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for values, expected in zip(sweep, json.loads(done.stdout), strict=True):
+        seen = shown.evaluate("([id, inputs]) => lesson.run(id, inputs)", [first["id"], {control["input"]: values}])
+        arrays = [list(x.values()) if isinstance(x, dict) else x for x in (*seen["matrices"], *seen["vectors"])]
+        assert max(far(a, b) for a, b in zip(arrays, expected, strict=True)) <= 1e-12
+
+
+def test_every_number_can_be_followed(browser: Browser, revision: Path) -> None:
+    """Each cell of each tensor is written out from its inputs, and the written sum is the value itself."""
+    shown = page_of(browser, revision)
+    lost = shown.evaluate("""() => lesson.ports.flatMap(({port, name, shape}) =>
+      Array.from({length: Math.min(40, shape.reduce((n, m) => n * m, 1))}, (_, i) => [name, i, lesson.explain(port, i)])
+        .filter(([, , told]) => told.whole || !told.blocks.length).map(([name, i]) => `${name} ${i}`))""")
+    assert lost == []
+
+
+def test_a_slider_moves_every_figure(browser: Browser, revision: Path) -> None:
+    """Moving one slider changes figures in the page, marks them as live, and one click restores the record."""
+    shown = page_of(browser, revision)
+    before = shown.locator("#example .case").first.inner_text()
+    shown.locator(".knob input[type=range]").first.focus()
+    shown.keyboard.press("PageUp")
+    shown.wait_for_selector("#example.live")
+    assert shown.locator("#example .case").first.inner_text() != before
+    assert "not recorded" in shown.locator(".status").inner_text()
+    shown.get_by_role("button", name="Back to the record").click()
+    assert shown.locator("#example .case").first.inner_text() == before
+
+
+def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path) -> None:
+    """A typed value gives figures whose cells are the computed numbers at four digits, and a wrong one is refused."""
+    shown = page_of(browser, revision)
+    name = live(shown)["control"]["inputs"][0]
+    shown.locator(".knob input[type=number]").first.fill("0.75")
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("#example.live")
+    case = live_case(shown)
+    size = len(shown.evaluate("([id, name]) => lesson.input(id, name)", [case, name]))
+    values = shown.evaluate("([id, name]) => lesson.input(id, name)", [case, name])[:size]
+    values[0] = 0.75
+    seen = shown.evaluate("([id, inputs]) => lesson.run(id, inputs)", [case, {name: values}])
+    vectors = shown.locator(f'.case[data-case="{case}"] figure.vector').all()
+    for numbers, figure in zip(seen["vectors"], vectors, strict=True):
+        flat = list(numbers.values()) if isinstance(numbers, dict) else numbers
+        cells = [float(cell.inner_text()) for cell in figure.locator("tbody td:not(.bar)").all()]
+        assert cells == pytest.approx(flat, rel=6e-4)
+
+
+def live_case(shown: Page) -> str:
+    """The chosen case."""
+    return str(shown.locator('.chooser input[type="radio"]:checked').get_attribute("value"))
+
+
+# -- following, comparing, saving ----------------------------------------------------------------------------------
+
+
+def test_two_cases_can_be_compared(browser: Browser, revision: Path) -> None:
+    """The difference of two cases is shown with its largest change, which is that of the recorded values."""
+    shown, cases = page_of(browser, revision), manifest_of(revision)["experiment"]["cases"]
+    shown.select_option("#versus", cases[1]["id"])
+    for at, figure in enumerate(shown.locator(f'.case[data-case="{cases[0]["id"]}"] figure.vector').all()):
+        one, other = (leaves(case["vectors"][at]["values"]) for case in cases[:2])
+        most = max((a - b for a, b in zip(one, other, strict=True)), key=abs)
+        words = figure.locator(".difference .range").inner_text()
+        assert ("No change" in words) if most == 0 else (f"{abs(most):.3g}"[:4] in words)
+
+
+def test_a_number_is_followed_by_keyboard(browser: Browser, revision: Path) -> None:
+    """Enter on a cell opens how it arises, steps lead back into the graph, Escape returns to the cell."""
+    shown = page_of(browser, revision)
+    cell = shown.locator(".case:visible tbody td[tabindex='0']").first
+    cell.focus()
+    shown.keyboard.press("Enter")
+    drawer = shown.locator(".drawer")
+    assert drawer.is_visible()
+    title = drawer.locator("h3").inner_text()
+    reference = drawer.locator(".ref").first
+    if reference.count():
+        reference.focus()
+        shown.keyboard.press("Enter")
+        assert drawer.locator("h3").inner_text() != title
+    shown.keyboard.press("Escape")
+    assert not drawer.is_visible()
+    assert cell.evaluate("(cell) => document.activeElement === cell")
+
+
+def test_figures_can_be_saved(browser: Browser, revision: Path, tmp_path: Path) -> None:
+    """A figure's SVG is valid XML, its PNG is a picture, and its CSV holds every digit of the record."""
+    shown = page_of(browser, revision, accept_downloads=True)
+    figure = shown.locator("figure.matrix:visible").first
+    figure.locator(".save summary").click()
+    files = {}
+    for kind in ("SVG", "PNG", "CSV"):
+        with shown.expect_download() as arrived:
+            figure.locator(".save button", has_text=kind).first.click()
+        files[kind] = tmp_path / arrived.value.suggested_filename
+        arrived.value.save_as(files[kind])
+    assert files["PNG"].read_bytes().startswith(b"\x89PNG")
+    assert shown.evaluate(
+        "(text) => new DOMParser().parseFromString(text, 'image/svg+xml').querySelector('parsererror') === null",
+        files["SVG"].read_text(encoding="utf-8"),
+    )
+    rows = [line.split(",") for line in files["CSV"].read_bytes().decode().split("\r\n")[1:] if line]
+    recorded = manifest_of(revision)["experiment"]["cases"][0]["matrices"][0]["values"]
+    assert [float(cell) for row in rows for cell in row[1:]] == leaves(recorded)
+
+
+# -- the graph, the source, the words ------------------------------------------------------------------------------
+
+
+def test_the_graph_is_used_by_keyboard(browser: Browser, revision: Path) -> None:
+    """Arrow keys go from node to node, Enter lights one in graph and source, plus and minus zoom, F folds."""
+    shown = page_of(browser, revision)
+    node = shown.locator('.graph g.node[tabindex="0"]')
+    node.focus()
+    shown.keyboard.press("ArrowDown")
+    shown.keyboard.press("Enter")
+    chosen = shown.locator(".graph g.node.on").get_attribute("data-id")
+    assert chosen == shown.evaluate("document.activeElement.dataset.id")
+    assert f"node={chosen.replace(':', '%3A')}" in shown.url
+    width = "document.querySelector('.graph svg').getBoundingClientRect().width"
+    before = shown.evaluate(width)
+    shown.locator(".graph").focus()
+    shown.keyboard.press("-")
+    assert shown.evaluate(width) < before
+    folders = shown.locator(".folder")
+    if folders.count():
+        count = shown.locator(".graph g.node").count()
+        folders.first.press("Enter")
+        assert shown.locator(".graph g.node").count() != count
+        folders.first.press("Enter")
+        assert shown.locator(".graph g.node").count() == count
+
+
+def test_a_call_in_the_source_finds_its_node(browser: Browser, revision: Path) -> None:
+    """N in the source goes to the next call and lights its node; a click finds the innermost call at that column."""
+    shown = page_of(browser, revision)
+    listing = shown.locator(".listing pre.numbered").first
+    listing.focus()
+    shown.keyboard.press("n")
+    assert shown.locator(".graph .on").count() == 1
+    assert shown.locator(".numbered .lit").count() >= 1
+    assert shown.evaluate("CSS.highlights.get('called').size") >= 1
+
+
+def test_a_word_explains_itself_at_the_readers_level(browser: Browser, revision: Path) -> None:
+    """A term shows its meaning on focus, in the words of the chosen level, which is remembered."""
+    shown = page_of(browser, revision)
+    if not shown.locator("a.term").count():
+        pytest.skip("no term of the glossary occurs in this lesson's prose")
+    term = shown.locator("a.term").first
+    entry = shown.locator(str(term.get_attribute("href")))
+    shown.get_by_role("button", name="Expert").click()
+    term.focus()
+    assert shown.locator(".tip").inner_text().endswith(entry.locator("dd.expert").inner_text())
+    shown.keyboard.press("Escape")
+    assert not shown.locator(".tip").is_visible()
+    shown.reload()
+    assert shown.evaluate("document.documentElement.dataset.level") == "expert"
+
+
+# -- what must hold of every page ----------------------------------------------------------------------------------
+
+
+def states(shown: Page) -> Iterator[str]:
+    """Bring a page into each of its states, one after the other."""
+    yield "at first"
+    for choice in shown.locator('.chooser input[type="radio"]').all():
+        choice.check()
+        yield f"case {choice.get_attribute('value')}"
+    shown.select_option("#versus", index=1)
+    yield "compared"
+    shown.locator(".knob input[type=range]").first.focus()
+    shown.keyboard.press("PageUp")
+    shown.wait_for_selector("#example.live")
+    yield "live"
+    for part in shown.locator("details").all():
+        part.evaluate("(part) => { part.open = true; }")
+    yield "everything unfolded"
+    shown.locator(".case:visible tbody td[tabindex='0']").first.press("Enter")
+    yield "one number"
+    shown.keyboard.press("Escape")
+    shown.locator(".node-info button").first.click()
+    yield "one node"
+    shown.keyboard.press("Escape")
+    for folder in shown.locator(".folder").all():
+        folder.click()
+        yield "folded"
+    if shown.locator("a.term").count():
+        shown.locator("a.term").first.focus()
+        yield "a word"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_state(browser: Browser, revision: Path, scheme: Any) -> None:
+    """axe-core has no complaint about any state of the page, in light and in dark."""
+    shown = page_of(browser, revision, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+    shown.add_script_tag(path=AXE)
+    found = {state: shown.evaluate(RULES) for state in states(shown)}
+    assert {state: told for state, told in found.items() if told} == {}
+
+
+def test_the_page_asks_for_nothing_and_breaks_no_rule(browser: Browser, revision: Path, complaints: list[str]) -> None:
+    """Through all its states, with the network off and its policy in force, a page requests and violates nothing."""
+    address = (revision / "index.html").as_uri()
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    shown = context.new_page()
+    shown.on("console", lambda message: complaints.append(message.text))
+    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    shown.on("request", lambda request: complaints.append(request.url))
+    shown.goto(address)
+    shown.wait_for_selector(".self-test:not(:empty)", state="attached")
+    assert list(states(shown))
+    assert complaints == [address]
+    # The policy itself: a style attribute and a script that is not ours are refused.
+    shown.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\" id=\"odd\">x</p>')")
+    assert shown.evaluate("getComputedStyle(document.getElementById('odd')).color") != "rgb(255, 0, 0)"
+
+
+def test_without_scripts_all_content_is_there(browser: Browser, revision: Path) -> None:
+    """With scripts off every case, step, check, file and term can be read, and no empty control is shown."""
+    shown = opened(browser, (revision / "index.html").as_uri(), java_script_enabled=False)
+    told = manifest_of(revision)
+    for case in told["experiment"]["cases"]:
+        section = shown.locator(f'[data-case="{case["id"]}"]')
+        rows = sum(len(leaves(vector["values"])) for vector in case["vectors"])
+        assert section.locator(".bars tbody tr").count() == rows
+    assert shown.locator(".step").count() == len(told["steps"])
+    assert shown.locator(".checks li").count() == len(told["checks"])
+    assert shown.locator(".glossary dt").count() == len(told["glossary"])
+    assert shown.locator("button, .play, .tools").count() == 0
+    assert shown.locator(".files tbody tr").count() >= len(told["files"]) - 1
+
+
+def test_the_page_is_valid_html(revision: Path) -> None:
+    """A strict HTML5 parser has no complaint, and the picture is XML."""
+    text = (revision / "index.html").read_text(encoding="utf-8")
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    assert parser.parse(text) is not None
+
+
+def test_the_page_is_light(revision: Path) -> None:
+    """A lesson's page has at most 250 kB, 60 kB compressed."""
+    data = (revision / "index.html").read_bytes()
+    assert len(data) <= 250_000
+    assert len(gzip.compress(data, 9, mtime=0)) <= 60_000
+
+
+@pytest.mark.parametrize("width", [320, 768, 1280])
+def test_no_state_scrolls_sideways(browser: Browser, revision: Path, width: int) -> None:
+    """On a phone, a tablet and a desk, no state of the page is wider than the window."""
+    shown = page_of(browser, revision, viewport={"width": width, "height": 700})
+    wide = {state: shown.evaluate("document.documentElement.scrollWidth") for state in states(shown)}
+    assert {state: pixels for state, pixels in wide.items() if pixels > width} == {}
+
+
+def test_every_control_is_reached_by_tab(browser: Browser, revision: Path) -> None:
+    """The Tab key reaches every button, field, slider and link that is shown, but those that arrow keys reach."""
+    shown = page_of(browser, revision)
+    shown.evaluate("""() => { window.reached = new Set();
+      addEventListener("focusin", (event) => reached.add(event.target)); }""")
+    for _ in range(400):
+        shown.keyboard.press("Tab")
+        if shown.evaluate("document.activeElement === document.body || document.activeElement.matches('.skip')"):
+            break
+    missed = shown.evaluate("""() => [...document.querySelectorAll("a[href], button, input, select, summary")]
+      .filter((each) => each.checkVisibility({visibilityProperty: true}) && each.tabIndex >= 0 && !reached.has(each))
+      .filter((each) => each.type !== "radio" || each.checked)
+      .filter((each) => !each.closest("details:not([open]) > :not(summary)"))
+      .map((each) => each.outerHTML.slice(0, 120))""")
+    assert missed == []
+
+
+def test_there_is_a_lesson_to_test() -> None:
+    """The tests above are run for the lessons of this repository and for a lesson of the tests' own."""
+    assert {path.parent.parent.name for path in LESSONS} >= {"tests"} or len(LESSONS) > 1

@@ -1,0 +1,1 @@
+"""Lessons that attack the worker, and the proof that each one fails."""

@@ -1,0 +1,13 @@
+"""Makes a user namespace, in which it would be root."""
+
+import ctypes
+import os
+
+import world
+
+# control:
+assert ctypes.CDLL(None).syscall(world.GETPID) == os.getpid()
+# attack:
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.syscall(world.UNSHARE, 0x10000000) < 0:
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,0 +1,8 @@
+"""Gives the machine another name."""
+
+import socket
+
+# control:
+socket.gethostname()
+# attack:
+socket.sethostname(socket.gethostname())

@@ -1,0 +1,13 @@
+"""Makes a shared memory segment that outlives it."""
+
+import ctypes
+import os
+
+import world
+
+# control:
+open(world.own).close()
+# attack:
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.shmget(0x1E550, 4096, 0o1600) < 0:
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

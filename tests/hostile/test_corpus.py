@@ -1,0 +1,67 @@
+"""Every attack of the corpus is contained, named in one message, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import Any
+
+import pytest
+
+from lessonpress.failures import MAY
+from lessonpress.worker import kernel, landlock
+from tests.hostile import attacks, world
+from tests.hostile.conftest import PEOPLE, Person
+
+pytestmark = [
+    pytest.mark.hostile,
+    pytest.mark.skipif(not (kernel.machine() is not None and landlock.level()),
+                       reason="linux-strict needs Linux with Landlock on x86-64 or aarch64"),
+]  # fmt: skip
+
+
+def test_the_corpus_is_large_and_every_attack_says_what_it_does() -> None:
+    """At least forty attacks, each with a sentence, a control, and lines of its own."""
+    assert len(attacks.ALL) >= 40
+    for attack in attacks.ALL.values():
+        assert attack.sentence.endswith("."), attack.name
+        assert attack.lines, attack.name
+        assert "# control:\n" in attack.text, attack.name
+
+
+def contained(attack: attacks.Attack, told: dict[str, Any]) -> None:
+    """Hold an attack's end against what its file expects."""
+    message = told["message"]
+    assert told["changed"] == []
+    if message is None:
+        assert re.search(attack.ends or "a denial", "answered"), "nothing was denied"
+        return
+    assert re.search(attack.ends or attacks.DENIED, message), message
+    assert world.SECRET not in message
+    assert "Traceback" not in message
+    assert len(message) < 6_000
+    assert all(char.isprintable() or char == "\n" for char in message), message
+    if not attack.ends:
+        assert MAY in message
+        assert any(f"the line reads `{line}`" in message for line in attack.lines), message
+
+
+@pytest.mark.parametrize("name", attacks.ALL)
+def test_an_attack_is_contained(person: Person, name: str) -> None:
+    """As this user and as an ordinary one, by the worker's own confinement alone."""
+    contained(attacks.ALL[name], person.attempts(name))
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+@pytest.mark.parametrize("person", PEOPLE[-1:], indirect=True)
+@pytest.mark.parametrize("name", attacks.ALL)
+def test_an_attack_is_contained_in_bubblewrap(person: Person, name: str) -> None:
+    """The outer layer, where it starts, neither opens a hole nor changes what a curator reads."""
+    contained(attacks.ALL[name], person.attempts(name, outer="auto"))
+
+
+@pytest.mark.parametrize("name", [name for name, attack in attacks.ALL.items() if attack.open])
+def test_the_attack_would_succeed_without_confinement(person: Person, name: str) -> None:
+    """What is denied is possible for the same user otherwise: the corpus tests the confinement, not the machine."""
+    told = person.attempts(name, confined=False)
+    assert told["message"] is None, told

@@ -1,0 +1,120 @@
+"""Everything around a lesson that an attack may want: keys, servers, neighbours. Afterwards all must be as before."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lessonpress.supervise import family
+from lessonpress.worker import kernel
+from lessonpress.worker.syscalls import NUMBERS
+
+SECRET = "correct-horse-battery-staple"
+CALLS = ("mq_open", "process_vm_readv", "unshare", "bpf", "perf_event_open", "userfaultfd", "keyctl", "io_uring_setup",
+         "personality")  # fmt: skip
+GETPID = (39, 172)
+
+
+class World:
+    """A home folder with a key, a repository, three servers and a process of the same user."""
+
+    def __init__(self, root: Path, holder: contextlib.ExitStack) -> None:
+        self.root, self.name = root, root.name
+        self.home = root / "home"
+        self.home.mkdir()
+        self.key, self.repository = self.home / "id_rsa", root / "other_lesson.py"
+        self.key.write_text(SECRET)
+        self.key.chmod(0o600)
+        self.repository.write_text("# the work of somebody else\n")
+        self.listener = holder.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.datagrams = holder.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.datagrams.bind(("127.0.0.1", 0))
+        self.unix = holder.enter_context(socket.socket(socket.AF_UNIX))
+        self.unix.bind(str(root / "socket"))
+        self.abstract = holder.enter_context(socket.socket(socket.AF_UNIX))
+        self.abstract.bind(f"\0{self.name}")
+        for server in (self.listener, self.unix, self.abstract):
+            if server is not self.listener:
+                server.listen()
+            server.setblocking(False)
+        self.datagrams.setblocking(False)
+        self.victim = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+        holder.callback(self._end)
+        self.before: dict[str, Any] = {}
+
+    def _end(self) -> None:
+        self.victim.kill()
+        self.victim.wait()
+
+    def module(self, own: Path) -> str:
+        """The source of the module `world`, by which an attack finds its aims; `own` is a file that it may read."""
+        column = kernel.machine() or 0
+        told = {
+            "home": str(self.home), "key": str(self.key), "repository": str(self.repository), "name": self.name,
+            "port": self.listener.getsockname()[1], "datagrams": self.datagrams.getsockname()[1],
+            "unix": str(self.root / "socket"), "abstract": f"\0{self.name}", "supervisor": os.getpid(),
+            "victim": self.victim.pid, "GETPID": GETPID[column],
+            **{name.upper(): NUMBERS[name][column] for name in CALLS},
+        }  # fmt: skip
+        return "\n".join([*(f"{name} = {value!r}" for name, value in told.items()), "own = __file__", ""])
+
+    def look(self) -> dict[str, Any]:
+        """Everything that an attack could have changed, as values to compare."""
+        return {
+            "files": _files(self.root), "temporary files": _names(os.environ["TMPDIR"]),
+            "shared memory": _names("/dev/shm"),
+            "IPC": [_lines(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")],
+            "processes": len(family.descendants(os.getpid())), "victim": _state(self.victim.pid),
+            "priority": os.getpriority(os.PRIO_PROCESS, self.victim.pid), "limits": _limits(self.victim.pid),
+            "visitors": [_visited(server) for server in (self.listener, self.unix, self.abstract, self.datagrams)],
+        }  # fmt: skip
+
+
+@contextlib.contextmanager
+def made(root: Path) -> Iterator[World]:
+    """A world for as long as this lasts."""
+    with contextlib.ExitStack() as holder:
+        yield World(root, holder)
+
+
+def _files(root: Path) -> dict[str, Any]:
+    found = {}
+    for path in sorted(root.rglob("*")):
+        told = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path.relative_to(root))] = [told.st_mode, told.st_uid, told.st_nlink, told.st_mtime_ns, content]
+    return found
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def _lines(path: str) -> int:
+    return len(Path(path).read_text().splitlines()) if os.path.exists(path) else 0
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0].replace("R", "S")
+
+
+def _limits(pid: int) -> str:
+    return Path(f"/proc/{pid}/limits").read_text()
+
+
+def _visited(server: socket.socket) -> bool:
+    try:
+        if server.type == socket.SOCK_DGRAM:
+            server.recv(1)
+        else:
+            server.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
