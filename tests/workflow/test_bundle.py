@@ -98,3 +98,10 @@ def test_verify_finds_a_changed_byte(fresh: Path, bundle_folder: Path, tmp_path:
     done = run(fresh, copy, "-I", "verify.py")
     assert done.returncode == 1
     assert "weights.safetensors" in done.stdout
+
+
+def test_the_published_graph_is_enough_to_run_it(bundle_folder: Path) -> None:
+    """The replay reproduces every recorded tensor of every run, or the manifest names what it does not cover."""
+    replay = json.loads((bundle_folder / "manifest.json").read_text(encoding="utf-8"))["replay"]
+    assert replay["covered"] == (not replay["uncovered"])
+    assert replay["maxDifference"] <= 1e-5

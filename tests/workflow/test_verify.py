@@ -180,7 +180,7 @@ def test_any_flipped_bit_is_found(revision: Path, tmp_path: Path) -> None:
         for bit in flips(data, 60 if name in integrity.CORE else 4):
             found = dict(integrity.faults({**files, name: flipped(data, bit)}, TINY, revision.name))
             assert found, f"bit {bit} of {name}"
-            assert name in found or "SHA256SUMS" in found or "" in found, (name, bit, found)
+            assert name in found or name == "SHA256SUMS", (name, bit, found)
     folder = copied(revision.parent, tmp_path / TINY)
     (folder / revision.name / "cases.csv").write_bytes(flipped(files["cases.csv"], 77))
     [fault] = [f for f in integrity.of_lesson(tmp_path, TINY) if "cases.csv" in f.where]
