@@ -30,7 +30,10 @@ def test_the_verb_writes_source_json(tmp_path: Path) -> None:
     hashing.hash_lesson(config, tiny.SLUG)
     told = canon.read(tmp_path / "work" / tiny.SLUG / "source.json")
     read = lesson.read(config.lesson(tiny.SLUG))
+    document = told.pop("document")
     assert told == hashing.source(read)
+    again = lesson.reopened(config.lesson(tiny.SLUG), {**told, "document": document})
+    assert (again.recipe, again.places, again.files) == (read.recipe, read.places, read.files)
     assert told["plan"] == plan.of(read.recipe)
 
 

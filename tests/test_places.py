@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import places
+from lessonpress import documents, places
 from lessonpress.errors import LessonError
 
 TEXT = """\
@@ -36,12 +36,12 @@ cases:
 )
 def test_every_key_knows_its_line(path: places.Path, line: int) -> None:
     """A value's place is the line on which its key stands, counted from 1 as editors count."""
-    assert places.read(TEXT, "x.yaml").line(path) == line
+    assert documents.read(TEXT, "x.yaml").line(path) == line
 
 
 def test_a_missing_key_points_at_its_parent() -> None:
     """What does not stand in the file is told at the nearest line that does."""
-    placed = places.read(TEXT, "x.yaml")
+    placed = documents.read(TEXT, "x.yaml")
     assert placed.line(("cases", 0, "inputs", "mood", "fill")) == 5
     assert placed.line(("nothing",)) == 1
 
@@ -77,20 +77,20 @@ def test_a_path_is_spelled_as_people_write_it() -> None:
 )
 def test_scalars_follow_yaml_1_2(text: str, value: object) -> None:
     """`1e-3` is a number, `yes` is a word, a date stays text."""
-    found = places.read(text, "x.yaml").value
+    found = documents.read(text, "x.yaml").value
     assert found == value
     assert type(found) is type(value)
 
 
 def test_nan_is_a_number() -> None:
     """`.nan` is how a recipe writes what is no number."""
-    assert math.isnan(places.read(".nan", "x").value)
+    assert math.isnan(documents.read(".nan", "x").value)
 
 
 @given(st.lists(st.integers() | st.floats(allow_nan=False, allow_infinity=False), max_size=8))
 def test_numbers_are_read_to_the_last_bit(numbers: list[float]) -> None:
     """Python's own shortest spelling of a number reads back as the same number."""
-    assert places.read(repr(numbers), "x").value == numbers
+    assert documents.read(repr(numbers), "x").value == numbers
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_numbers_are_read_to_the_last_bit(numbers: list[float]) -> None:
 def test_what_is_no_plain_yaml_is_refused(text: str, message: str) -> None:
     """Broken syntax, doubled keys, tags and odd keys are one message with file and line."""
     with pytest.raises(LessonError) as caught:
-        places.read(text, "x.yaml")
+        documents.read(text, "x.yaml")
     assert caught.value.message().startswith(message) or message in caught.value.message()
     assert caught.value.message().startswith("x.yaml:")
     assert "\n" not in caught.value.message()
@@ -127,7 +127,7 @@ def test_what_is_no_plain_yaml_is_refused(text: str, message: str) -> None:
 def test_deep_nesting_is_refused(depth: int) -> None:
     """However deep the brackets go, the answer is a message and not a crash."""
     with pytest.raises(LessonError, match="deep"):
-        places.read("a: " + "[" * depth + "]" * depth, "x.yaml")
+        documents.read("a: " + "[" * depth + "]" * depth, "x.yaml")
 
 
 def test_an_alias_bomb_is_refused() -> None:
@@ -135,24 +135,24 @@ def test_an_alias_bomb_is_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(LessonError, match="too many"):
-        places.read("\n".join(lines), "x.yaml")
+        documents.read("\n".join(lines), "x.yaml")
 
 
 def test_an_alias_that_holds_itself_is_refused() -> None:
     """A list inside itself has no end."""
     with pytest.raises(LessonError, match="deep"):
-        places.read("a: &a [*a]", "x.yaml")
+        documents.read("a: &a [*a]", "x.yaml")
 
 
 def test_a_small_alias_is_a_value_like_any_other() -> None:
     """Anchors save typing; both places have the value."""
-    assert places.read("a: &x {fill: 0}\nb: *x\n", "x").value == {"a": {"fill": 0}, "b": {"fill": 0}}
+    assert documents.read("a: &x {fill: 0}\nb: *x\n", "x").value == {"a": {"fill": 0}, "b": {"fill": 0}}
 
 
 def test_a_huge_file_is_refused_before_it_is_read() -> None:
     """The size is the first thing that is looked at."""
     with pytest.raises(LessonError, match="characters"):
-        places.read("#" * (places.MAX_BYTES + 1), "x.yaml")
+        documents.read("#" * (documents.MAX_BYTES + 1), "x.yaml")
 
 
 @given(st.text(max_size=60))
@@ -160,7 +160,7 @@ def test_any_text_is_values_or_one_message(text: str) -> None:
     """No text whatever makes the reader raise anything but its own error."""
     told = "x.yaml: good"
     try:
-        places.read(text, "x.yaml")
+        documents.read(text, "x.yaml")
     except LessonError as error:
         told = error.message()
     assert told.startswith("x.yaml")

@@ -219,7 +219,7 @@ def test_no_room_knows_a_lesson() -> None:
     wrong = [
         f"{where(file, number)}: names {found[0]}"
         for file in searched_files()
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
+        for number, line in enumerate(file.read_text("utf-8", "replace").splitlines(), start=1)
         if (found := pattern.search(line))
     ]
     assert not wrong, lines(wrong)

@@ -14,6 +14,7 @@ from typing import Any
 
 from lessonpress.errors import LessonError, LessonErrors
 
+SETTINGS = "LESSONPRESS_SETTINGS"  # the variable by which Snakemake hands its validated settings to the verbs
 # Verb → room and function; each takes the settings and one slug, and answers what it did in words, or nothing.
 ARROWS = {
     "hash": ("hashing", "hash_lesson"),
@@ -31,7 +32,10 @@ def room(name: str) -> Any:
 
 
 def settings(file: Path | None = None) -> Any:
-    """The settings of a config file (config.yaml here, when none is named)."""
+    """The settings of a config file (config.yaml here, when none is named), or those that Snakemake hands on."""
+    handed = os.environ.get(SETTINGS)
+    if file is None and handed:
+        return room("settings").Config.model_validate_json(handed)
     return room("config").read(*([file] if file else []))
 
 

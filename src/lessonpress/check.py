@@ -11,7 +11,7 @@ from lessonpress.settings import Config
 
 def check(config: Config, slug: str) -> None:
     """Write `work/<slug>/checks.json`. A failing check is a verdict, not an error: publish is the gate."""
-    read = lesson.read(config.lesson(slug))
+    read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
     captured = canon.read(config.room(slug) / "capture.json")
     found = judging.checks(config, read, captured) if read.recipe.checks else []
     canon.write(config.room(slug) / "checks.json", canon.pretty([verdict(entry) for entry in found]))

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lessonpress import places
+from lessonpress import documents, places
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
@@ -29,7 +29,7 @@ def read(path: Path = DEFAULT) -> Config:
             raise LessonError(name, "there is no such file", "the settings that --config names")
         return Config()
     try:
-        placed = places.read(path.read_text(encoding="utf-8-sig"), name)
+        placed = documents.read(path.read_text(encoding="utf-8-sig"), name)
     except UnicodeDecodeError as error:
         raise LessonError(name, f"byte {error.start} is no UTF-8") from None
     try:

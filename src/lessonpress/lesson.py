@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import importlib
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +14,14 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from lessonpress import places
+from lessonpress import canon, places
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
 from lessonpress.recipe import Experiment, Recipe, Spec
 
 RECIPE = "lesson.yaml"
+NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
 MAX_FILE_BYTES, MAX_FILES = 64 * 1024 * 1024, 2_000
 # Published files that a lesson's own may not be called.
 RESERVED = frozenset({
@@ -72,7 +75,8 @@ def read(folder: Path) -> Lesson:
         text = files[RECIPE].decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LessonError(name, f"byte {error.start} is no UTF-8") from None
-    placed = places.read(text, name)
+    # Only here: the other verbs reopen what hash has read, and the YAML library takes longer to import than they do.
+    placed = importlib.import_module("lessonpress.documents").read(text, name)
     if not isinstance(placed.value, dict):
         raise LessonError(
             f"{name}:1", "the file holds no mapping", "keys such as schema, slug, title, model, execution"
@@ -82,6 +86,42 @@ def read(folder: Path) -> Lesson:
     if mistakes:
         raise LessonErrors(mistakes)
     return lesson
+
+
+def kept(read: Lesson) -> dict[str, Any]:
+    """A lesson's recipe as JSON, from which `reopened` makes the same lesson again without reading YAML."""
+    lines = [[list(path), line] for path, line in read.places.lines.items()]
+    return {"name": read.name, "value": _jsonable(read.places.value), "lines": lines}
+
+
+def reopened(folder: Path, source: Mapping[str, Any]) -> Lesson:
+    """The lesson as `hash` read it (source.json).
+
+    Raises LessonError when one of its files is no longer what was hashed.
+    """
+    files, hashed = _files(folder), {file["path"]: file["sha256"] for file in source["files"]}
+    for name in sorted(files.keys() | hashed.keys()):
+        if name not in files or canon.digest(files[name]) != hashed.get(name):
+            raise LessonError(os.path.relpath(folder / name), "the file changed since the lesson was read", "",
+                              "Run the same command again.")  # fmt: skip
+    document = source["document"]
+    placed = Placed(_plain(document["value"]), {tuple(path): line for path, line in document["lines"]})
+    return Lesson(folder, document["name"], Recipe.model_validate(placed.value), files, placed)
+
+
+def _jsonable(value: Any) -> Any:
+    """A YAML value as JSON: a number that JSON lacks is a mapping no recipe can hold."""
+    if isinstance(value, dict):
+        return {key: _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_jsonable(item) for item in value]
+    return {NUMBER: repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return float(value[NUMBER]) if value.keys() == {NUMBER} else {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _files(folder: Path) -> dict[str, bytes]:

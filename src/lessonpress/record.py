@@ -27,7 +27,7 @@ def record(config: Config, slug: str) -> None:
     Raises LessonError at the recipe's line for an address that matches nothing or a cut that does not fit.
     """
     room = config.room(slug)
-    read = lesson.read(config.lesson(slug))
+    read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
     captured = canon.read(room / "capture.json")
     cases = of(read, captured, lambda tasks: judging.metrics(config, read, captured, tasks))
     canon.write(room / "cases.json", canon.compact(cases))

@@ -15,6 +15,8 @@ from lessonpress import (
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
+STAND_IN = "8d1f6a3b0c5e9247"
+
 
 def render(config: Config, slug: str) -> None:
     """Write `work/<slug>/revision/` (all files of the revision) and `work/<slug>/rendered.json` (its id).
@@ -22,12 +24,11 @@ def render(config: Config, slug: str) -> None:
     Raises LessonError for a step or case that points at nothing, and for prose that cannot be rendered.
     """
     room = config.room(slug)
-    read = lesson.read(config.lesson(slug))
+    source = canon.read(room / "source.json")
+    read = lesson.reopened(config.lesson(slug), source)
     captured, cases = canon.read(room / "capture.json"), canon.read(room / "cases.json")
     table = (room / "cases.csv").read_bytes()
-    name, files = revision(
-        read, canon.read(room / "source.json"), captured, cases, canon.read(room / "checks.json"), table
-    )
+    name, files = revision(read, source, captured, cases, canon.read(room / "checks.json"), table)
     folder = room / "revision"
     shutil.rmtree(folder, ignore_errors=True)
     for path, data in files.items():
@@ -56,11 +57,11 @@ def revision(
         "cases.csv": table, "weights.safetensors": stored, "requirements.txt": bundle.requirements().encode(),
     }  # fmt: skip
     alive = _alive(read, captured, drawn, graphs)
-    show = lambda named: _page(read, {**body, "revision": named, "files": _listed(read, named, files)}, picture_text, alive)  # noqa: E731
-    blank = page.blanked(show(page.NO_REVISION), page.NO_REVISION)
-    text = identity.of(source, captured, cases, files, blank, canon.digest(stored))
+    # The page is made once, with an id that stands for the one to come; nothing else in it hangs on the id.
+    shown = _page(read, {**body, "revision": STAND_IN, "files": _listed(read, STAND_IN, files)}, picture_text, alive)
+    text = identity.of(source, captured, cases, files, page.blanked(shown, STAND_IN), canon.digest(stored))
     name = identity.revision(text)
-    files["identity.json"], files["index.html"] = text.encode(), show(name).encode()
+    files["identity.json"], files["index.html"] = text.encode(), shown.replace(STAND_IN, name).encode()
     whole = {**body, "revision": name, "files": _listed(read, name, files)}
     schema.Manifest.model_validate(whole)
     files["manifest.json"] = canon.pretty(whole).encode()

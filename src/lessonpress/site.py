@@ -35,7 +35,7 @@ def pages(results: Path) -> dict[Path, str]:
     """The text of every page around the published lessons, by its path."""
     out: dict[Path, str] = {}
     current: list[dict[str, Any]] = []
-    for folder in sorted(path.parent for path in (results / "models").glob(f"*/{history.FILE}")):
+    for folder in _lessons(results / "models"):
         told = history.read(folder, folder.name)
         newest = published.manifest(folder / told["current"])
         if not told.get("retired"):
@@ -44,3 +44,9 @@ def pages(results: Path) -> dict[Path, str]:
     out[results / "index.html"] = page.catalogue(current)
     out[results / "schema" / "manifest.schema.json"] = canon.pretty(schema.document())
     return out
+
+
+def _lessons(models: Path) -> list[Path]:
+    """The folders of all published lessons; one that cannot be read is an error (`glob` would pass over it)."""
+    found = sorted(models.iterdir()) if models.is_dir() else []
+    return [folder for folder in found if (folder / history.FILE).is_file()]

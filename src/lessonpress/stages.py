@@ -20,7 +20,7 @@ from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
-LESSON = ("errors", "lesson", "places", "recipe", "settings")
+LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
     *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "plan",
@@ -62,6 +62,11 @@ def put_python_first() -> None:
     paths = os.environ.get("PATH", "").split(os.pathsep)
     if paths[0] != here:
         os.environ["PATH"] = os.pathsep.join([here, *paths])
+
+
+def pass_settings(chosen: Config) -> None:
+    """Hand the settings to the verbs by the environment: what Snakemake has validated need not be read again."""
+    os.environ["LESSONPRESS_SETTINGS"] = chosen.model_dump_json()
 
 
 def pass_note(given: Mapping[str, Any]) -> None:

@@ -3,7 +3,12 @@ rule check:
         capture=rules.execute.output.capture,
         code=f"{WORK}/code/check.sha256",
     output:
-        checks=f"{WORK}/{{slug}}/checks.json",
+        checks=report(
+            f"{WORK}/{{slug}}/checks.json",
+            caption="../report/checks.rst",
+            category="Checks",
+            labels={"lesson": "{slug}"},
+        ),
     log:
         f"{WORK}/logs/{{slug}}/check.log",
     benchmark:

@@ -8,6 +8,7 @@ LESSONS, RESULTS, WORK = SETTINGS.lessons, SETTINGS.results, SETTINGS.work
 SLUGS = stages.lessons(Path(LESSONS))
 
 stages.put_python_first()
+stages.pass_settings(SETTINGS)
 stages.pass_note(config)
 stages.note_code(Path(WORK))
 stages.drop_stale_receipts(Path(WORK), Path(RESULTS))

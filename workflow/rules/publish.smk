@@ -5,7 +5,12 @@ rule publish:
         checks=rules.check.output.checks,
         code=f"{WORK}/code/publish.sha256",
     output:
-        receipt=f"{WORK}/{{slug}}/published.json",
+        receipt=report(
+            f"{WORK}/{{slug}}/published.json",
+            caption="../report/drift.rst",
+            category="Drift",
+            labels={"lesson": "{slug}"},
+        ),
     log:
         f"{WORK}/logs/{{slug}}/publish.log",
     benchmark:

@@ -7,7 +7,13 @@ rule render:
         checks=rules.check.output.checks,
         code=f"{WORK}/code/render.sha256",
     output:
-        revision=directory(f"{WORK}/{{slug}}/revision"),
+        revision=report(
+            directory(f"{WORK}/{{slug}}/revision"),
+            patterns=["{picture}.svg"],
+            caption="../report/preview.rst",
+            category="Previews",
+            labels={"lesson": "{slug}", "picture": "{picture}"},
+        ),
         rendered=f"{WORK}/{{slug}}/rendered.json",
     log:
         f"{WORK}/logs/{{slug}}/render.log",

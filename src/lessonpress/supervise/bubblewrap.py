@@ -15,6 +15,7 @@ from lessonpress.settings import Isolation
 from lessonpress.supervise import paths
 
 NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup", "mount")
+SEALED = ("--remount-ro", "/dev", "--remount-ro", "/")  # the new root is a file system in memory that could be filled
 PROCESSES = 2  # of its own: one outside, and the first of the inner process namespace
 
 
@@ -26,8 +27,8 @@ def around(spec: Mapping[str, Any], scratch: Path, isolation: Isolation) -> list
     if program is None or not starts(program):
         return []
     own = [path for path in spec["read"] if path not in paths.readable()]
-    return [*command(program, paths.readable()), *_bound([*own, str(scratch), spec["probe"]]), "--chdir", str(scratch),
-            "--"]  # fmt: skip
+    return [*command(program, paths.readable()), *_bound([*own, str(scratch), spec["probe"]]), *SEALED,
+            "--chdir", str(scratch), "--"]  # fmt: skip
 
 
 def command(program: str, readable: Iterable[str]) -> list[str]:
@@ -42,7 +43,7 @@ def command(program: str, readable: Iterable[str]) -> list[str]:
 @functools.cache
 def starts(program: str) -> bool:
     """Whether bubblewrap works here: many containers forbid what it needs, and only a try tells."""
-    tried: Sequence[str] = [*command(program, paths.readable()), "--", sys.executable, "-S", "-c", ""]
+    tried: Sequence[str] = [*command(program, paths.readable()), *SEALED, "--", sys.executable, "-S", "-c", ""]
     try:
         done = subprocess.run(tried, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               check=False, timeout=10)  # fmt: skip

@@ -1,0 +1,82 @@
+"""What isolation costs a lesson, next to a bare child process: `./.venv/bin/python benchmarks/bench_isolation.py`.
+
+Every round starts a worker in each way, one after the other, so that a machine that slows down slows all of them. Only
+differences within one run mean anything. With --check a cost above the aim is an error.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lessonpress import canon, lesson, supervise
+from lessonpress.hashing import source
+from lessonpress.settings import Isolation, Limits
+from lessonpress.supervise import bubblewrap
+from lessonpress.worker import confine
+
+AIM = 50.0  # milliseconds a lesson
+ROOT = Path(__file__).resolve().parents[1]
+BARE: Any = Isolation(minimum="posix-basic", bubblewrap="never")
+OUTER: Any = Isolation(minimum="posix-basic", bubblewrap="auto")
+NONE = supervise.Layers(())
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    begin = time.perf_counter()
+    work()
+    return (time.perf_counter() - begin) * 1000
+
+
+def ways() -> dict[str, tuple[Isolation, supervise.Layers]]:
+    """How a worker can be started here: bare, and with one layer more each time."""
+    found = {"bare child": (BARE, NONE)}
+    for count in range(1, len(confine.LAYERS) + 1):
+        found[f"+ {confine.LAYERS[count - 1]}"] = (BARE, supervise.Layers(confine.LAYERS[:count]))
+    if bubblewrap.around({"read": [], "probe": "/"}, ROOT, OUTER):
+        found["+ bubblewrap"] = (OUTER, supervise.ALL)
+    return found
+
+
+def measured(folder: Path, runs: int) -> dict[str, list[float]]:
+    """Milliseconds of each way, `runs` times, after one round that counts for nothing."""
+    plan = source(lesson.read(folder))["plan"]
+    times: dict[str, list[float]] = {name: [] for name in ways()}
+    with tempfile.TemporaryDirectory(prefix="bench-isolation-") as scratch:
+        (Path(scratch) / "empty").mkdir()
+        (Path(scratch) / "plan.json").write_text(canon.compact(plan))
+        arguments = [str(Path(scratch) / "plan.json"), str(folder)]
+        given: Any = ("lessonpress.worker", arguments, Path(scratch) / "empty", Limits())
+        for turn in range(runs + 1):
+            for name, (isolation, layers) in ways().items():
+                took = milliseconds(lambda: supervise.run(*given, isolation, layers=layers))  # noqa: B023  # called now
+                if turn:
+                    times[name].append(took)
+    return times
+
+
+def main() -> None:
+    """Print medians and what each layer adds; with --check the whole must meet the aim."""
+    parser = argparse.ArgumentParser(description="Measure what isolation costs.")
+    parser.add_argument("--runs", type=int, default=9, help="measured rounds (default 9)")
+    parser.add_argument("--lesson", type=Path, default=ROOT / "tests" / "lessons" / "tiny-affine", help="its folder")
+    parser.add_argument("--check", action="store_true", help="exit 1 when the aim is missed")
+    options = parser.parse_args()
+    times = measured(options.lesson, options.runs)
+    print(f"{'median of ' + str(options.runs):20} {'ms':>8} {'more':>7}   smallest … largest")
+    for name, values in times.items():
+        # Pairs of one round: what slows the machine down for a while slows both of a pair.
+        cost = statistics.median(one - bare for one, bare in zip(values, times["bare child"], strict=True))
+        print(f"{name:20} {statistics.median(values):8.1f} {cost:7.1f}   {min(values):.1f} … {max(values):.1f}")
+    met = cost <= AIM
+    print(f"isolation costs {cost:.1f} ms a lesson; aim ≤ {AIM:.0f} ms: {'met' if met else 'MISSED'}")
+    sys.exit(0 if met or not options.check else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""`python deeds.py SPEC`: applies chosen layers to itself and tries one deed after the other; tells each one's errno.
+
+SPEC is JSON: `{"source", "layers", "abi", "room"}`. A deed that succeeds tells null. Standard library only, so that a
+table of many layers costs milliseconds a row. It never runs a program: it asks for one that is none.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+SPEC = json.loads(sys.argv[1])
+sys.path.insert(0, SPEC["source"])
+
+from lessonpress.worker import confine, kernel, landlock, seccomp  # noqa: E402  # the path is known only now
+
+ROOM = SPEC["room"]
+
+
+def made(deed: Callable[[], Any]) -> str | None:
+    """Try a deed and tell the name of what went wrong."""
+    try:
+        deed()
+    except OSError as error:
+        return str(confine.errno.errorcode.get(error.errno, error.errno))
+    return None
+
+
+def connect(family: socket.AddressFamily, kind: socket.SocketKind, to: Any) -> None:
+    """Connect and leave."""
+    with socket.socket(family, kind) as one:
+        one.settimeout(2)
+        one.connect(to)
+
+
+def handle() -> None:
+    """Ask for a file's number, which needs no right on the file."""
+    libc, room = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(b"\x80", 136)
+    if libc.name_to_handle_at(-100, ROOM.encode(), room, ctypes.byref(ctypes.c_int()), 0) < 0:
+        raise OSError(ctypes.get_errno(), "")
+
+
+def fork() -> None:
+    """Fork, and end both ends of it well."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+DEEDS: dict[str, Callable[[], Any]] = {
+    "control": lambda: open(f"{ROOM}/own", "rb").close(),
+    "read": lambda: open(f"{ROOM}/private", "rb").close(),
+    "list": lambda: os.listdir(ROOM),
+    "supervisor": lambda: open(f"/proc/{os.getppid()}/environ", "rb").close(),
+    "write": lambda: open(f"{ROOM}/own", "r+b").close(),
+    "make": lambda: open(f"{ROOM}/new", "wb").close(),
+    "folder": lambda: os.mkdir(f"{ROOM}/folder"),
+    "truncate": lambda: os.truncate(f"{ROOM}/own", 1),
+    "move": lambda: os.rename(f"{ROOM}/moved", f"{ROOM}/below/moved"),
+    "permissions": lambda: os.chmod(f"{ROOM}/own", 0o644),
+    "times": lambda: os.utime(f"{ROOM}/own", (1, 1)),
+    "exec": lambda: os.execv(f"{ROOM}/program", ["program"]),
+    "fork": fork,
+    "tcp": lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", SPEC["port"])),
+    "udp": lambda: connect(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", SPEC["port"])),
+    "abstract": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, SPEC["abstract"]),
+    "signal": lambda: os.kill(os.getppid(), 0),
+    "own signal": lambda: os.kill(os.getpid(), 0),
+    "root folder": lambda: os.chroot("/"),
+    "memory file": lambda: os.memfd_create("x"),
+    "handle": handle,
+    "priority": lambda: os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0)),
+}
+
+
+def main() -> None:
+    """Apply, try, tell."""
+    signal.alarm(20)
+    layers = SPEC["layers"]
+    if "privileges" in layers:
+        confine.drop_privileges()
+    if "landlock" in layers:
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        landlock.apply([f"{ROOM}/own", "/proc/self"], SPEC["abi"])
+    if "seccomp" in layers:
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        seccomp.apply()
+    print(json.dumps({name: made(deed) for name, deed in DEEDS.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""Each layer alone, each level of Landlock alone: what it forbids, what it leaves, and that none leans on another."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lessonpress import supervise
+from lessonpress.settings import Isolation, Limits
+from lessonpress.supervise import bubblewrap, family
+from lessonpress.worker import kernel, landlock, seccomp
+from lessonpress.worker.syscalls import ARCHITECTURES, NEWEST, NUMBERS
+
+SOURCE = Path(supervise.__file__).parents[2]
+LEVEL = landlock.level()
+pytestmark = [pytest.mark.hostile, pytest.mark.skipif(kernel.machine() is None, reason="the layers are those of Linux")]
+
+FILES = {"read", "list", "supervisor", "write", "make", "folder", "move", "exec"}
+# What Landlock forbids from each level on; later levels forbid all that earlier ones do.
+LANDLOCK = {1: FILES, 3: {"truncate"}, 4: {"tcp"}, 6: {"abstract", "signal"}}
+SECCOMP = {"write", "make", "folder", "truncate", "move", "permissions", "times", "exec", "fork", "tcp", "udp",
+           "abstract", "signal", "root folder", "memory file", "handle", "priority"}  # fmt: skip
+HARMLESS = {"control", "own signal"}
+
+
+@pytest.fixture
+def aims(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Files, a server and an abstract socket to try one's hand at."""
+    for name in ("own", "private", "moved"):
+        (tmp_path / name).write_text("text")
+    (tmp_path / "program").write_text("no program")
+    (tmp_path / "program").chmod(0o755)
+    (tmp_path / "below").mkdir()
+    abstract = f"\0lessonpress-{tmp_path}"[:100]
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(abstract)
+        unix.listen()
+        yield {"room": str(tmp_path), "port": server.getsockname()[1], "abstract": abstract, "source": str(SOURCE)}
+
+
+def denied(aims: dict[str, Any], *layers: str, abi: int = 0) -> set[str]:
+    """The deeds that chosen layers forbid; a harmless deed that fails, or a deed that fails by itself, is an error."""
+    spec = json.dumps({**aims, "layers": layers, "abi": abi})
+    done = subprocess.run([sys.executable, "-S", str(Path(__file__).parent / "deeds.py"), spec], capture_output=True,
+                          text=True, check=True, timeout=60)  # fmt: skip
+    told = json.loads(done.stdout)
+    assert {name for name in HARMLESS if told[name]} == set()
+    refused = {name for name, error in told.items() if error in ("EPERM", "EACCES", "EXDEV")}
+    assert {error for name, error in told.items() if error and name not in refused} <= {"ENOEXEC", "EOPNOTSUPP"}
+    return refused
+
+
+def test_without_layers_everything_is_possible(aims: dict[str, Any]) -> None:
+    """The deeds themselves work here, so that a denial below is the layer's doing (an ordinary user may not chroot)."""
+    assert denied(aims) <= ({"root folder"} if os.getuid() else set())
+
+
+def test_privileges_alone(aims: dict[str, Any]) -> None:
+    """Without capabilities root is an ordinary user: no new root folder; its own files remain its own."""
+    assert denied(aims, "privileges") - {"supervisor"} == {"root folder"}
+
+
+def test_the_supervisors_memory_is_closed_while_a_worker_runs(aims: dict[str, Any]) -> None:
+    """Without any other layer than dropped privileges, the same user cannot read the supervisor's environment."""
+    with family.adopted():
+        assert "supervisor" in denied(aims, "privileges")
+
+
+@pytest.mark.parametrize("abi", range(1, landlock.KNOWN + 1))
+def test_landlock_alone_at_each_level(aims: dict[str, Any], abi: int) -> None:
+    """Each level forbids exactly what its number promises, without help from any other layer."""
+    if abi > LEVEL:
+        pytest.skip(f"this kernel's Landlock is of level {LEVEL}")
+    promised = set().union(*(deeds for level, deeds in LANDLOCK.items() if level <= abi))
+    own = {"root folder"} if os.getuid() else set()
+    assert denied(aims, "landlock", abi=abi) - own == promised
+
+
+def test_the_filter_alone(aims: dict[str, Any]) -> None:
+    """The filter forbids every change, every connection and every process; it cannot tell one file from another."""
+    assert denied(aims, "seccomp") == SECCOMP
+
+
+def test_all_layers_together_leave_only_the_harmless(aims: dict[str, Any]) -> None:
+    """Nothing of what was tried is left but reading what may be read and being oneself."""
+    left = set(denied(aims, "privileges", "landlock", "seccomp", abi=LEVEL)) if LEVEL else FILES | SECCOMP
+    assert left == FILES | SECCOMP
+
+
+def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it starts: no private file, no network, no other process, nothing written, without any other layer."""
+    if not bubblewrap.around({"read": [], "probe": "/"}, tmp_path, Isolation()):
+        pytest.skip("bubblewrap does not start here")
+    room = tmp_path / "room"
+    room.mkdir()
+    code = (
+        "import json, os, sys, socket\nfrom lessonpress.worker import confine\n"
+        "channel = confine.begin(int(sys.argv[-1])); channel.seal()\n"
+        f"one = socket.socket(); error = one.connect_ex(('127.0.0.1', {aims['port']}))\n"
+        f"channel.say([os.path.exists({str(tmp_path / 'private')!r}), error == 0, os.getppid()])\n"
+        "channel.end()\n"
+    )
+    (room / "inside_bubblewrap.py").write_text(code)
+    own = supervise.child.environment
+    monkeypatch.setattr(supervise.child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(room)})
+    ended = supervise.run("inside_bubblewrap", [str(room)], room, Limits(), Isolation(minimum="posix-basic"),
+                          layers=supervise.Layers(()))  # fmt: skip
+    told = ended.isolation()
+    assert json.loads(ended.lines[0]) == [False, False, 1]
+    assert told["namespaces"] == list(bubblewrap.NAMESPACES)
+    assert told["profile"] == "posix-basic"  # it counts for nothing in the profile: the worker cannot see it
+    assert told["probe"]["own"] == "allowed"
+    assert told["probe"]["write"] in ("denied", "failed")  # a read-only file system
+
+
+ALLOW, KILL, REFUSE, ABSENT = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
+
+
+def decided(column: int, number: int, *arguments: int, architecture: int | None = None, pid: int = 7) -> int:
+    """What the filter decides, found by an interpreter of its instructions written from the kernel's manual."""
+    given = [*arguments, 0, 0, 0, 0, 0, 0][:6]
+    data = struct.pack("<iIQ6Q", number, architecture or ARCHITECTURES[column], 0, *given)
+    code, at, held = seccomp.program(column, pid), 0, 0
+    while True:
+        operation, then, otherwise, constant = code[at]
+        at += 1
+        if operation == 0x20:
+            (held,) = struct.unpack_from("<I", data, constant)
+        elif operation == 0x06:
+            return constant
+        else:
+            true = {0x15: held == constant, 0x25: held > constant, 0x45: bool(held & constant)}[operation]
+            at += then if true else otherwise
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_the_filter_decides_as_its_table_says(column: int) -> None:
+    """On both processors, for every call of the table, with the arguments that matter; every path ends."""
+    numbers = {name: values[column] for name, values in NUMBERS.items() if values[column] is not None}
+    for name in seccomp.REFUSED:
+        if name in numbers:
+            assert decided(column, numbers[name], 7, 7, 7) == REFUSE, name
+    assert decided(column, numbers["clone3"]) == decided(column, numbers["openat2"]) == ABSENT
+    assert decided(column, NEWEST + 1) == decided(column, 0x40000000) == ABSENT
+    assert decided(column, numbers["kill"], 7, architecture=0x40000003) == KILL
+    assert decided(column, numbers["clone"], 0x3D0F00) == ALLOW
+    assert decided(column, numbers["clone"], 0x11) == REFUSE
+    for flags in (0, os.O_CLOEXEC, os.O_DIRECTORY):
+        assert decided(column, numbers["openat"], 0, 0, flags) == ALLOW
+    for flags in (os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC, os.O_CLOEXEC | os.O_RDWR):
+        assert decided(column, numbers["openat"], 0, 0, flags) == REFUSE
+    for name in ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"):
+        assert [decided(column, numbers[name], pid) for pid in (7, 8, 0, 0xFFFFFFFF)] == [ALLOW, REFUSE, REFUSE, REFUSE]
+    assert [decided(column, numbers["prlimit64"], pid) for pid in (0, 7, 8)] == [ALLOW, ALLOW, REFUSE]
+    assert [decided(column, numbers["ioctl"], 0, what) for what in (0x5401, 0x5412, 0x541C)] == [ALLOW, REFUSE, REFUSE]
+    read = {0: 0, 1: 63}[column]
+    assert decided(column, read) == ALLOW
+
+
+def test_the_table_is_the_kernels_own() -> None:
+    """The numbers are those of the system's headers, where these are installed; no two calls share one."""
+    for column in (0, 1):
+        known = [values[column] for values in NUMBERS.values() if values[column] is not None]
+        assert len(known) == len(set(known))
+        assert max(known) <= NEWEST
+    header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+    if header.exists():
+        told = dict(line.split()[1:3] for line in header.read_text().splitlines() if line.startswith("#define __NR_"))
+        for name, (number, _) in NUMBERS.items():
+            assert told.get(f"__NR_{name}", str(number)) == str(number)

@@ -1,0 +1,91 @@
+"""`python -m tests.workflow.determinism`: every lesson under every combination of surroundings gives the same bytes.
+
+The tests try a selection in which every pair of surroundings occurs; this program tries the whole product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+# What a machine, a user or a CI may say around us. None of it is the worker's business, and none may show.
+FACTORS: Mapping[str, tuple[str, ...]] = {
+    "ATEN_CPU_CAPABILITY": ("avx512", "avx2", "default"), "OMP_NUM_THREADS": ("1", "2"),
+    "PYTHONHASHSEED": ("0", "4321"), "LC_ALL": ("C.UTF-8", "POSIX"), "TZ": ("UTC", "Pacific/Chatham"),
+    "folder": ("plain", "with a spâce"),
+}  # fmt: skip
+# They hold the moment and the machine of the capture, or what follows from these.
+DERIVED = ("manifest.json", "index.html", "SHA256SUMS", "bundle.zip")
+
+Surroundings = tuple[str, ...]  # one value of each factor, in order
+
+
+def product() -> list[Surroundings]:
+    """Every combination."""
+    return list(itertools.product(*FACTORS.values()))
+
+
+def pairwise() -> list[Surroundings]:
+    """A few combinations in which every pair of values of two factors occurs: greedy, always the same."""
+    left = set().union(*(_pairs(one) for one in product()))
+    chosen = []
+    while left:
+        best = max(product(), key=lambda one: len(_pairs(one) & left))
+        chosen.append(best)
+        left -= _pairs(best)
+    return chosen
+
+
+def _pairs(one: Surroundings) -> set[tuple[tuple[int, str], tuple[int, str]]]:
+    return set(itertools.combinations(enumerate(one), 2))
+
+
+def lessons() -> list[Path]:
+    """The lessons of the repository and of its tests."""
+    return sorted(path.parent for path in (*PROJECT.glob("lessons/*/lesson.yaml"), *PROJECT.glob("tests/lessons/*/lesson.yaml")))
+
+
+def digest(lesson: Path, surroundings: Surroundings) -> str:
+    """What a lesson becomes under some surroundings: the digest of every file of its revision that is not derived."""
+    said = dict(zip(FACTORS, surroundings, strict=True))
+    with tempfile.TemporaryDirectory(prefix="determinism-") as scratch:
+        room = Path(scratch) / said.pop("folder")
+        shutil.copytree(lesson, room / lesson.name, ignore=shutil.ignore_patterns("__pycache__"))
+        command = [sys.executable, "-m", "lessonpress", "preview", str(room / lesson.name), "--out", str(room / "out")]
+        done = subprocess.run(command, cwd=room, env={**os.environ, **said}, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{lesson.name} under {surroundings}: {done.stderr}")
+        whole = hashlib.sha256()
+        for path in sorted((room / "out").rglob("*")):
+            if path.is_file() and path.name not in DERIVED:
+                whole.update(f"{path.relative_to(room / 'out')}\0".encode() + path.read_bytes() + b"\0")
+        return whole.hexdigest()
+
+
+def different(lesson: Path, tried: Iterable[Surroundings]) -> list[Surroundings]:
+    """The surroundings under which a lesson becomes something else than under the first."""
+    first, *rest = tried
+    aim = digest(lesson, first)
+    return [one for one in rest if digest(lesson, one) != aim]
+
+
+def main() -> None:
+    """Try the whole product on every lesson; say which surroundings showed."""
+    failed = 0
+    for lesson in lessons():
+        shown = different(lesson, product())
+        failed += len(shown)
+        print(f"{lesson.name}: {len(product())} surroundings, {len(shown)} with other bytes", *shown, sep="\n  ", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
