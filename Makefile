@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test unit bench clean
+.PHONY: help setup system publish lint test unit bench determinism clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -13,6 +13,7 @@ help: ## Say what there is to make
 	@echo 'make unit      the fast tests only'
 	@echo 'make lint      the static checks only'
 	@echo 'make bench     measure the time of publishing'
+	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
 
@@ -46,6 +47,9 @@ unit: setup ## The fast tests
 
 bench: setup ## Measure
 	@$(PY) benchmarks/bench_publish.py
+
+determinism: setup ## Every lesson under every combination of surroundings: minutes a lesson
+	@$(PY) -m tests.workflow.determinism
 
 clean: ## Remove what can be made again, but never a published revision
 	rm -rf .venv work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

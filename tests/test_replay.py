@@ -212,7 +212,7 @@ def spec(given: Any, case: int) -> dict[str, Any]:
         "start": -1.37 + 0.9 * case,
         "step": 0.217 - 0.05 * case,
         "shape": given,
-        "dtype": "float64",
+        "dtype": "float32",
         "kind": "fill",
     }
 

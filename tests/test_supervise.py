@@ -194,9 +194,7 @@ def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     before = {one.pid for one in family.descendants(os.getpid())}
     run(tmp_path, monkeypatch, LEAVING[name], isolation=OPEN.model_copy(update={"bubblewrap": outer}), processes=99,
         wall_seconds=2)  # fmt: skip
-    assert {one.pid for one in family.descendants(os.getpid())} <= before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert {one.pid for one in family.descendants(os.getpid())} <= before  # zombies count
 
 
 @linux

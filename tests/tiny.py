@@ -198,7 +198,8 @@ def _made(title: str, at: str, measured: float) -> tempfile.TemporaryDirectory[s
         "sense": "<=",
         "line": 7,
     }
-    told = {"source": hashing.source(read), "capture": captured, "cases": cases, "checks": [check.verdict(evidence)]}
+    source = {**hashing.source(read), "document": lesson.kept(read)}
+    told = {"source": source, "capture": captured, "cases": cases, "checks": [check.verdict(evidence)]}
     for name, content in told.items():
         canon.write(room / f"{name}.json", canon.compact(content))
     canon.write(room / "cases.csv", record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))

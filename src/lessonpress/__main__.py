@@ -1,8 +1,12 @@
 """`python -m lessonpress` is the command line."""
 
+import os
 import sys
 
 from lessonpress import arrows
+
+# pydantic looks for plugins in every installed package, at every start; we use none.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def main() -> None:

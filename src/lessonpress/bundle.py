@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import keyword
 import math
 import re
@@ -17,7 +18,7 @@ from lessonpress import canon
 WORKER = Path(__file__).parent / "worker"
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})
 NOT_BUNDLED = frozenset({
-    "bundle.zip", "index.html", "preview.svg", "graph.tensorviz.json", "cases.csv", "ro-crate-metadata.json",
+    "bundle.zip", "index.html", "cases.csv", "ro-crate-metadata.json",
     "provenance.intoto.json",
 })  # fmt: skip
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -32,6 +33,51 @@ def requirements() -> str:
 def worker_files() -> dict[str, bytes]:
     """The worker's own source, which `run.py --compare` runs again."""
     return {f"worker/{path.name}": path.read_bytes() for path in sorted(WORKER.glob("*.py"))}
+
+
+def editor_files() -> dict[str, bytes]:
+    """A `.vscode/` folder: tasks that set up, run, compare, verify and show the graph, and the interpreter to use."""
+    python = {"command": "${workspaceFolder}/.venv/bin/python",
+              "windows": {"command": "${workspaceFolder}\\.venv\\Scripts\\python.exe"}}  # fmt: skip
+    shown = {"command": "code", "args": ["${workspaceFolder}/preview.svg", "${workspaceFolder}/graph.tensorviz.json"]}
+    setup = {"command": "python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt",
+             "windows": {"command": "py -m venv .venv; .venv\\Scripts\\python -m pip install -r requirements.txt"}}  # fmt: skip
+    tasks = [
+        {"label": "Lesson: set up", "type": "shell", **setup},
+        {"label": "Lesson: run", "type": "process", **python, "args": ["run.py"], "group": {"kind": "build", "isDefault": True}},
+        {"label": "Lesson: compare with the record", "type": "process", **python, "args": ["run.py", "--compare"],
+         "group": {"kind": "test", "isDefault": True}},
+        {"label": "Lesson: verify the files", "type": "process", **python, "args": ["verify.py"]},
+        {"label": "Lesson: show the graph", "type": "process", **shown},
+    ]  # fmt: skip
+    settings = {"python.defaultInterpreterPath": "${workspaceFolder}/.venv/bin/python", "files.eol": "\n"}
+    told = {"tasks.json": {"version": "2.0.0", "tasks": tasks}, "settings.json": settings,
+            "extensions.json": {"recommendations": ["ms-python.python"]}}  # fmt: skip
+    return {f".vscode/{name}": canon.pretty(value).encode() for name, value in told.items()}
+
+
+def citation(manifest: Mapping[str, Any]) -> bytes:
+    """CITATION.cff of a revision (Citation File Format 1.2.0); every value is a JSON string, which YAML reads."""
+    title, revision = manifest["title"], manifest["revision"]
+    papers = [_reference(paper) for paper in (manifest.get("milestone") or {}).get("papers") or []]
+    lines = [
+        "cff-version: 1.2.0", "message: Please cite this revision of the lesson.", "type: dataset",
+        f"title: {_quoted(title)}", f"version: {_quoted(revision)}",
+        f"date-released: {_quoted(manifest['provenance']['capturedAt'][:10])}",
+        "authors:", f"  - name: {_quoted(manifest['curator'] or 'unknown')}",
+        *(["keywords:", *(f"  - {_quoted(tag)}" for tag in manifest["tags"])] if manifest["tags"] else []),
+        *(["references:", *(line for paper in papers for line in paper)] if papers else []),
+    ]  # fmt: skip
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _reference(paper: Mapping[str, Any]) -> list[str]:
+    link = [f"    url: {_quoted(paper['url'])}"] if paper.get("url") else []
+    return ["  - type: article", f"    title: {_quoted(paper['title'])}", "    authors:", '      - name: "see the paper"', *link]
+
+
+def _quoted(text: Any) -> str:
+    return json.dumps(str(text), ensure_ascii=False)
 
 
 def run_script(template: str, plan: Mapping[str, Any], shapes: str) -> str:

@@ -53,10 +53,10 @@ class Graph:
 
     def words(self) -> str:
         """The change in a clause: `1 layer added, 2 changed`."""
-        counts = {"added": len(self.added), "removed": len(self.removed), "changed": len(self.changed or {}),
-                  "connections added": len(self.connections_added),
-                  "connections removed": len(self.connections_removed)}  # fmt: skip
+        counts = {"added": len(self.added), "removed": len(self.removed), "changed": len(self.changed or {})}
+        wires = {"added": len(self.connections_added), "removed": len(self.connections_removed)}
         told = [f"{count} {word}" for word, count in counts.items() if count]
+        told += [f"{_count(count, 'connection')} {word}" for word, count in wires.items() if count]
         return ", ".join(told) or "unchanged"
 
 
@@ -75,8 +75,9 @@ class Check:
         before, after = self.passed
         if before is None or after is None:
             return f"{self.id}: {'added' if before is None else 'removed'}"
-        verdict = {(True, True): "passes", (False, False): "fails", (True, False): "passed, now fails"}
-        return f"{self.id}: {verdict.get((before, after), 'failed, now passes')}, margin {self.margin[0]} → {self.margin[1]}"
+        told = {(True, True): "passes", (False, False): "fails", (True, False): "passed, now fails"}
+        verdict = told.get((before, after), "failed, now passes")
+        return f"{self.id}: {verdict}, margin {self.margin[0]} → {self.margin[1]}"
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def between(old: Path, new: Path) -> Changes:
 
 def reasons(old: Mapping[str, Any], new: Mapping[str, Any], graph: Graph) -> tuple[str, ...]:
     """Why one identity is not the other, with `graph` where the graphs differ in more than their places."""
-    found = identity.reasons(old, new)
+    found = identity.reasons(old, new) if old != new else []
     if graph.same():
         return tuple(found)
     at = next((i for i, word in enumerate(found) if word in ("environment", "templates")), len(found))
@@ -209,7 +210,7 @@ def _by_id(value: Any) -> bool:
 
 
 def _equal(old: Any, new: Any) -> bool:
-    return type(old) is type(new) and (old == new or old != old and new != new)
+    return type(old) is type(new) and (old == new or (old != old and new != new))
 
 
 def _shown(value: Any) -> str:

@@ -154,8 +154,13 @@ def prune(
 
 
 @app.command()
-def doctor(config: ConfigFile = CONFIG) -> None:
+def doctor(
+    accept: Annotated[str | None, typer.Option(help="Seal this lesson's history, merged by hand.", metavar="SLUG")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
     """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""
+    if accept:
+        _settled(config, lambda settings: arrows.room("prune").accept(settings, accept))
     room = arrows.room("doctor")
     faults = room.doctor(arrows.settings(config))
     typer.echo(room.words(faults))

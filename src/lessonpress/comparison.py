@@ -1,4 +1,7 @@
-"""Two sets of numbers side by side: how far apart, in units in the last place (ulp) and against a tolerance, and where."""
+"""Two sets of numbers side by side: how far apart they are, in ulp and against a tolerance, and where.
+
+An ulp is a unit in the last place: the step from one floating-point number to the next.
+"""
 
 from __future__ import annotations
 
@@ -89,8 +92,8 @@ def compare(old: Mapping[str, Array], new: Mapping[str, Array], *, atol: float, 
     """
     both = [name for name in old if name in new]
     gaps = [gap(name, old[name], new[name], atol=atol, rtol=rtol) for name in both]
-    return Comparison(len(both), tuple(found for found in gaps if found is not None),
-                      tuple(name for name in new if name not in old), tuple(name for name in old if name not in new))  # fmt: skip
+    added, removed = (tuple(name for name in a if name not in b) for a, b in ((new, old), (old, new)))
+    return Comparison(len(both), tuple(found for found in gaps if found is not None), added, removed)
 
 
 def gap(name: str, old: Array, new: Array, *, atol: float, rtol: float) -> Gap | None:

@@ -11,7 +11,9 @@ from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 
-def diff(config: Config, slug: str, old: str | None = None, new: str | None = None, *, out: Path | None = None) -> Changes:
+def diff(
+    config: Config, slug: str, old: str | None = None, new: str | None = None, *, out: Path | None = None
+) -> Changes:
     """Compare two revisions of a lesson and write the page `work/diff/<slug>.html` (or `out`).
 
     Without names: the revision that was published last, with the one before it. A name may be the beginning of an id,
@@ -44,7 +46,10 @@ def words(found: Changes) -> str:
               ("machine", found.machine), ("file", found.files))  # fmt: skip
     lines += [f"  {name}  {edit.words()}" for name, edits in groups for edit in edits]
     graph = found.graph
-    for sign, names in (("+", (*graph.added, *graph.connections_added)), ("−", (*graph.removed, *graph.connections_removed))):
+    for sign, names in (
+        ("+", (*graph.added, *graph.connections_added)),
+        ("−", (*graph.removed, *graph.connections_removed)),
+    ):
         lines += [f"  graph  {sign} {name}" for name in names]
     lines += [f"  graph  ± {name}: {e.words()}" for name, edits in (graph.changed or {}).items() for e in edits]
     lines += [f"  numbers  {gap.words()}: {gap.old} → {gap.new}{'' if gap.good else ', out of tolerance'}"

@@ -12,6 +12,7 @@ from lessonpress.errors import LessonError
 from lessonpress.integrity import Fault
 from lessonpress.settings import Config
 
+GIT = "Take the file back from git."
 REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
 
 
@@ -65,8 +66,8 @@ def _explained(folder: Path, told: dict[str, Any], at: str) -> Iterator[Fault]:
         except (LessonError, OSError, ValueError, KeyError, TypeError):
             expected = event["reasons"]  # a damaged revision is told elsewhere
         if set(event["reasons"]) != set(expected):
-            yield Fault(at, f"it explains revision {name} by {', '.join(event['reasons'])}; the files say {', '.join(expected)}",
-                        "Take the file back from git.")  # fmt: skip
+            words = [", ".join(reasons) for reasons in (event["reasons"], expected)]
+            yield Fault(at, f"it explains revision {name} by {words[0]}; the files say {words[1]}", GIT)
         before = name
 
 

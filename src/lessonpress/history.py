@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def faults(history: Mapping[str, Any]) -> Iterator[str]:
     for word, revision in (("current", current), ("pinned", held)):
         if revision is not None and revision not in known:
             yield f"{word} is {revision}, which no event names"
-    yield from (f"{a} is published twice in a row" for a, b in zip(known, known[1:], strict=False) if a == b)
+    yield from (f"{a} is published twice in a row" for a, b in pairwise(known) if a == b)
     if extra := sorted(history.keys() - {"slug", "current", "pinned", "revisions", "retired"}):
         yield f"it has unknown keys: {', '.join(extra)}"
 

@@ -10,7 +10,7 @@ from lessonpress import canon
 # Files that hold the id or a date: they follow from the rest, so the id cannot rest on them.
 DERIVED = frozenset({
     "identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip", "ro-crate-metadata.json",
-    "provenance.intoto.json",
+    "provenance.intoto.json", "CITATION.cff",
 })  # fmt: skip
 ENVIRONMENT = ("torch", "python", "settings", "initialisation")
 # Files whose bytes follow the recorded numbers, beside the arrays under values/.

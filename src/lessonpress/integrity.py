@@ -57,8 +57,10 @@ def revisions(folder: Path) -> list[str]:
 def _strays(folder: Path, at: str) -> Iterator[Fault]:
     for path in sorted(folder.iterdir()):
         if LEFT.fullmatch(path.name):
-            yield Fault(f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it.")
-        elif not (path.name in PAGES and path.is_file() or NAME.fullmatch(path.name) and path.is_dir()):
+            yield Fault(
+                f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it."
+            )
+        elif not ((path.name in PAGES and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
             yield Fault(f"{at}/{path.name}", "nothing that is published has this name", "Delete it.")
 
 
@@ -70,11 +72,15 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
         if told["slug"] != folder.name:
             yield Fault(file, f"it is the history of {told['slug']!r}", "Take the file back from git.")
         # The earliest histories have no seal.
-        if (folder / history.FILE).read_text(encoding="utf-8") not in (history.text(told), canon.pretty(told)):
-            yield Fault(file, "it was edited by hand: its seal does not fit", "Take the file back from git.")
+        if (folder / history.FILE).read_bytes() not in (history.text(told).encode(), canon.pretty(told).encode()):
+            yield Fault(
+                file,
+                "it was edited by hand: its seal does not fit",
+                f"Take the file back from git; after a merge: lessonpress doctor --accept {folder.name}.",
+            )
         yield from _events(told, file)
         for fault in history.faults(told):
-            yield Fault(file, fault, "Take the file back from git, or `lessonpress pin` the revision that is meant.")
+            yield Fault(file, fault, "Take the file back from git, or pin the revision that is meant.")
     for revision in sorted(set(named) - set(present)):
         yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone",
                     "Take the folder back from git.")  # fmt: skip
@@ -110,11 +116,17 @@ def of_revision(folder: Path, slug: str) -> list[Fault]:
     """Every fault of one revision folder: a changed, missing or extra file, or a name that is not its content's."""
     at = f"models/{slug}/{folder.name}"
     odd = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
-    found = [Fault(f"{at}/{path.relative_to(folder).as_posix()}", "no plain file", "Take it back from git.") for path in odd]
+    found = [
+        Fault(f"{at}/{path.relative_to(folder).as_posix()}", "no plain file", "Take it back from git.") for path in odd
+    ]
     if found:
         return found
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    return [Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in faults(files, slug, folder.name)]
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+    return [
+        Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in faults(files, slug, folder.name)
+    ]
 
 
 def _mended(what: str) -> str:
@@ -211,4 +223,7 @@ def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[t
         yield "bundle.zip", "its bytes are not the published ones (it cannot be unpacked)"
         return
     other = sorted(name for name in held if held[name] != files.get(name))
-    yield "bundle.zip", f"it does not hold the files of this folder ({', '.join(other[:3]) or 'other bytes between them'})"
+    yield (
+        "bundle.zip",
+        f"it does not hold the files of this folder ({', '.join(other[:3]) or 'other bytes between them'})",
+    )

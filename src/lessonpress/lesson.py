@@ -27,9 +27,9 @@ MAX_FILE_BYTES, MAX_FILES = 64 * 1024 * 1024, 2_000
 RESERVED = frozenset({
     "identity.json", "manifest.json", "graph.tensorviz.json", "plan.json", "run.py", "compare.py", "verify.py",
     "requirements.txt", "preview.svg", "index.html", "cases.csv", "weights.safetensors", "bundle.zip", "SHA256SUMS",
-    "ro-crate-metadata.json", "provenance.intoto.json",
+    "ro-crate-metadata.json", "provenance.intoto.json", "CITATION.cff",
 })  # fmt: skip
-RESERVED_FOLDERS = frozenset({"worker", "values"})
+RESERVED_FOLDERS = frozenset({"worker", "values", ".vscode"})
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ def alone(results: Path) -> Iterator[None]:
             os.close(handle)
     except OSError as error:
         where = os.path.relpath(error.filename or results)
-        raise LessonError(where, f"the system refuses: {error.strerror or error}", "",
-                          "What was published before is as it was. Mend this and run the same command again.") from None  # fmt: skip
+        fix = "What was published before is as it was. Mend this and run the same command again."
+        raise LessonError(where, f"the system refuses: {error.strerror or error}", "", fix) from None
 
 
 def sweep(folder: Path) -> None:

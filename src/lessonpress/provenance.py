@@ -14,8 +14,8 @@ CRATE, STATEMENT = "ro-crate-metadata.json", "provenance.intoto.json"
 AFTER = (STATEMENT, "SHA256SUMS", "bundle.zip")  # made from the crate, so it can list them but not their digests
 BUILD, BUILDER = "urn:lessonpress:build:lesson:1", "urn:lessonpress:builder:worker"
 FORMATS = {
-    "py": "text/x-python", "json": "application/json", "yaml": "application/yaml", "csv": "text/csv", "txt": "text/plain",
-    "svg": "image/svg+xml", "html": "text/html", "zip": "application/zip", "md": "text/markdown",
+    "py": "text/x-python", "json": "application/json", "yaml": "application/yaml", "csv": "text/csv",
+    "txt": "text/plain", "svg": "image/svg+xml", "html": "text/html", "zip": "application/zip", "md": "text/markdown",
     "safetensors": "application/octet-stream", "npy": "application/octet-stream",
 }  # fmt: skip
 
@@ -77,8 +77,8 @@ def _action(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> list[dic
 def _source(files: Mapping[str, bytes]) -> list[str]:
     """The lesson's own Python files and its recipe."""
     ours = ("run.py", "compare.py", "verify.py")
-    return [name for name in files
-            if name.endswith((".py", "lesson.yaml")) and name not in ours and not name.startswith("worker/")]  # fmt: skip
+    own = (name for name in files if name not in ours and not name.startswith("worker/"))
+    return [name for name in own if name.endswith((".py", "lesson.yaml"))]
 
 
 def _file(name: str, data: bytes) -> dict[str, Any]:
@@ -107,13 +107,15 @@ def statement(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[s
                 "externalParameters": {"lesson": manifest["slug"], "digests": told["digests"]},
                 "internalParameters": {"settings": told["settings"], "initialisation": told["initialisation"]},
                 "resolvedDependencies": [
-                    *sources, {"uri": f"pkg:pypi/torch@{told['torch']}"}, {"uri": f"pkg:generic/python@{told['python']}"},
+                    *sources, {"uri": f"pkg:pypi/torch@{told['torch']}"},
+                    {"uri": f"pkg:generic/python@{told['python']}"},
                     *([{"name": "repository", "digest": {"gitCommit": commit}}] if commit else []),
                 ],
             },
             "runDetails": {
                 "builder": {"id": BUILDER},
-                "metadata": {"invocationId": f"{manifest['slug']}/{manifest['revision']}", "finishedOn": told["capturedAt"]},
+                "metadata": {"invocationId": f"{manifest['slug']}/{manifest['revision']}",
+                             "finishedOn": told["capturedAt"]},
             },
         },
     }  # fmt: skip

@@ -79,7 +79,9 @@ def _pruned(config: Config, slug: str) -> list[str]:
     folder = config.published(slug)
     told = _read(config, slug)
     kept = {history.latest(told), told["pinned"], told["current"], *_committed_events(folder)}
-    gone = {name for name in integrity.revisions(folder) if name not in kept and not commits.holds(folder, folder / name)}
+    gone = {
+        name for name in integrity.revisions(folder) if name not in kept and not commits.holds(folder, folder / name)
+    }
     if not gone:
         return []
     # The history first: a folder that it does not name is found again, an event without a folder would be a loss.
@@ -116,6 +118,22 @@ def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
     if old is None or not (folder / old).is_dir():
         return identity.reasons(None, {})
     return list(changes.between(folder / old, folder / new).reasons)
+
+
+def accept(config: Config, slug: str) -> str:
+    """Seal a history that was merged by hand, after its order of events decides what is current.
+
+    Raises LessonError when an event names a revision that is not there.
+    """
+    folder = config.published(slug)
+    with lock.alone(Path(config.results)):
+        told = _read(config, slug)
+        lost = [name for name in history.newest_first(told) if not (folder / name).is_dir()]
+        if lost:
+            raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
+                              "Take the folder back from git, or leave its event out.")  # fmt: skip
+        history.write(folder, history.pinned(told, told["pinned"]))
+    return f"{slug}: sealed; current is {told['pinned'] or history.latest(told)}"
 
 
 def _read(config: Config, slug: str) -> dict[str, Any]:

@@ -86,7 +86,10 @@ def large(folder: Path) -> dict[str, Array]:
 
 def stored_weights(folder: Path) -> dict[str, Array]:
     """The published weights by name, `weights: execution/line.bias`."""
-    return {f"weights: {name}": array for name, array in weights.arrays((folder / "weights.safetensors").read_bytes()).items()}
+    return {
+        f"weights: {name}": array
+        for name, array in weights.arrays((folder / "weights.safetensors").read_bytes()).items()
+    }
 
 
 def inputs(folder: Path) -> dict[str, dict[str, Array]]:

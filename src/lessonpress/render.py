@@ -65,6 +65,7 @@ def revision(
     whole = {**body, "revision": name, "files": _listed(read, name, files)}
     schema.Manifest.model_validate(whole)
     files["manifest.json"] = canon.pretty(whole).encode()
+    files["CITATION.cff"] = bundle.citation(whole)
     files[provenance.CRATE] = canon.pretty(provenance.crate(whole, files)).encode()
     files[provenance.STATEMENT] = canon.pretty(provenance.statement(whole, files)).encode()
     files["SHA256SUMS"] = bundle.checksums(files)
@@ -118,7 +119,8 @@ def _tools(source: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, byte
     }
     shapes = ", ".join(str(o["shape"]).replace(" ", "") for o in body["provenance"]["outputs"]) or "nothing"
     texts["run.py"] = bundle.run_script(texts["run.py"], source["plan"], shapes)
-    return {**{name: text.encode() for name, text in texts.items()}, **bundle.worker_files()}
+    return {**{name: text.encode() for name, text in texts.items()}, **bundle.worker_files(),
+            **bundle.editor_files()}  # fmt: skip
 
 
 def _arrays(captured: Mapping[str, Any], read: lesson.Lesson, body: Mapping[str, Any]) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Reports for people: what changed between two revisions, and what a verification found, as one offline HTML file each."""
+"""What changed between two revisions, for people: one offline HTML file, with both graphs and all tensors drawn."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, history, lock, page, published, schema
-from lessonpress.settings import Config
+from lessonpress.settings import Config, Site
 
 
 def site(config: Config) -> str:
@@ -18,7 +19,7 @@ def site(config: Config) -> str:
     with lock.alone(results):
         for folder in (results, results / "models", results / "schema"):
             lock.sweep(folder)
-        wanted = pages(results)
+        wanted = pages(results, config.site)
         changed = [
             path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
         ]
@@ -31,19 +32,41 @@ def site(config: Config) -> str:
     return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
 
 
-def pages(results: Path) -> dict[Path, str]:
-    """The text of every page around the published lessons, by its path."""
+def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
+    """The text of every page around the published lessons, by its path.
+
+    The feed and the sitemap hold absolute addresses, so they are made only where the site has a `base_url`.
+    """
+    about = about or Site()
     out: dict[Path, str] = {}
     current: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     for folder in _lessons(results / "models"):
         told = history.read(folder, folder.name)
         newest = published.manifest(folder / told["current"])
         if not told.get("retired"):
             current.append(newest)
+            events += [_entry(newest, event) for event in told["revisions"]]
         out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
-    out[results / "index.html"] = page.catalogue(current)
+    out[results / "index.html"] = page.catalogue(current, title=about.title, base_url=about.base_url)
+    out[results / "404.html"] = page.missing(title=about.title, base_url=about.base_url)
     out[results / "schema" / "manifest.schema.json"] = canon.pretty(schema.document())
+    if about.base_url:
+        shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
+        around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]
+        out[results / "feed.xml"] = page.feed(events, title=about.title, base_url=about.base_url)
+        out[results / "sitemap.xml"] = page.sitemap([*around, *shown], base_url=about.base_url)
     return out
+
+
+def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event of a lesson's history as the feed tells it."""
+    return {
+        "slug": newest["slug"], "title": newest["title"], "summary": newest.get("question") or "",
+        "author": newest.get("curator") or "", "revision": event["revision"],
+        "publishedAt": event.get("publishedAt") or "", "note": event.get("note") or "",
+        "reasons": event.get("reasons") or [],
+    }  # fmt: skip
 
 
 def _lessons(models: Path) -> list[Path]:

@@ -26,17 +26,15 @@ RENDERED = (
     *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "plan",
     "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
 )  # fmt: skip
-SHOWN = ("bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "plan",
-         "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
     "record": (*LESSON, *CONFINED, "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
-    "render": (*LESSON, *SHOWN),
+    "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
-    "publish": (*LESSON, *SHOWN, "capture", "changes", "comparison", "failures", "history", "judging", "lock", "publish",
+    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "judging", "lock", "publish",
                 "published", "record", "standing", "supervise/*"),
     "site": ("canon", "comparison", "errors", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
              "published", "replay", "schema", "settings", "site", "weights", "worker/*", "templates/*"),

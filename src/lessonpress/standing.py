@@ -55,8 +55,8 @@ def numbers(old: Path, new: Path) -> Comparison:
 def rendered_again(config: Config, slug: str, folder: Path) -> str:
     """The id that the lesson in `work/<slug>/` gets when it is rendered from the numbers published in `folder`."""
     room = config.room(slug)
-    read = lesson.read(config.lesson(slug))
     source, captured = canon.read(room / "source.json"), canon.read(room / "capture.json")
+    read = lesson.reopened(config.lesson(slug), source)
     cases = with_cases(canon.read(room / "cases.json"), folder)
     captured = with_inputs(with_weights(captured, folder), published.inputs(folder))
     captured = with_arrays(captured, source["plan"], published.large(folder))

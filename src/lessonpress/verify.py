@@ -17,7 +17,18 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from lessonpress import (
-    canon, changes, check, execute, hashing, history, integrity, record, render, report, site, standing,
+    canon,
+    changes,
+    check,
+    execute,
+    hashing,
+    history,
+    integrity,
+    record,
+    render,
+    report,
+    site,
+    standing,
 )  # fmt: skip
 from lessonpress.changes import Changes
 from lessonpress.comparison import Comparison
@@ -151,8 +162,11 @@ def pages(config: Config) -> Iterator[Fault]:
             yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
+        below = path.relative_to(results)
+        if below.parts[0].startswith("."):  # a repository of its own, marks of a web server
+            continue
         if path.is_file() and path not in wanted and (lessons not in path.parents or path.parent == lessons):
-            yield Fault(path.relative_to(results).as_posix(), "nothing that is published has this name", "Delete it.")
+            yield Fault(below.as_posix(), "nothing that is published has this name", "Delete it.")
 
 
 def summary(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:

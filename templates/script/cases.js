@@ -14,21 +14,26 @@ const recordOf = (id, kind, at, panel) => {
 };
 const caseIds = choices.map((choice) => choice.value);
 // One scale for a figure while it moves: that of all its records, widened where a live value needs it.
-const recordedScale = (kind, at) => largestOf(caseIds.flatMap((id) => (recordOf(id, kind, at, 0) ?? []).flat().map(numeric)));
+const recordedScale = (kind, at) => {
+  const own = Object.keys(data.figures).filter((key) => `${key}/`.slice(key.indexOf("/")).startsWith(`/${kind}/${at}/`));
+  return largestOf(own.flatMap((key) => data.figures[key].flat().map(numeric)));
+};
 const vectorSpan = (values) => {
   const told = Object.entries(data.figures).filter(([key]) => key.split("/")[1] === "vectors").flatMap(([, lines]) => lines.flat().map(numeric));
   return [Math.min(0, ...finite(told), ...finite(values)), Math.max(0, ...finite(told), ...finite(values))];
 };
 const originals = new Map(); // what the page came with, to be put back
+const rangeOfFigure = (figure) => one("figcaption .range span", figure.closest("figure"));
 const keep = (figure) => {
   if (originals.has(figure)) return;
+  const range = rangeOfFigure(figure);
+  if (range) range.dataset.recorded ??= range.textContent;
   const picture = one("svg[data-frame]", figure);
   originals.set(figure, {
     cells: cellsOf(figure).map((cell) => cell.textContent),
     paths: picture ? all("path", picture).map((path) => path.cloneNode()) : null,
     words: picture?.getAttribute("aria-label"),
     bars: all(".bar rect", figure).map((rect) => ["x", "width", "class"].map((name) => rect.getAttribute(name))),
-    range: one(".range span", figure.closest("figure"))?.textContent,
   });
 };
 const restore = (figure) => {
@@ -42,7 +47,8 @@ const restore = (figure) => {
     picture.setAttribute("aria-label", kept.words);
   }
   all(".bar rect", figure).forEach((rect, i) => ["x", "width", "class"].forEach((name, n) => kept.bars[i][n] !== null && rect.setAttribute(name, kept.bars[i][n])));
-  if (kept.range) one(".range span", figure.closest("figure")).textContent = kept.range;
+  const range = rangeOfFigure(figure);
+  if (range) range.textContent = range.dataset.recorded;
 };
 const paint = (figure, span) => {
   const { kind, at } = keyOf(figure);
@@ -52,7 +58,7 @@ const paint = (figure, span) => {
   const lines = shownOf(figure, told.numbers, told.shape);
   cellsOf(figure).forEach((cell, i) => (cell.textContent = short(lines.flat()[i], told.whole)));
   if (isVector(figure)) {
-    all("tbody tr", figure).forEach((line, i) => paintBar(line, lines[0][i], ...span));
+    rowsOf(figure).forEach((line, i) => paintBar(line, lines[0][i], ...span));
     return;
   }
   const largest = Math.max(recordedScale(kind, at), largestOf(told.numbers));
@@ -61,11 +67,11 @@ const paint = (figure, span) => {
     paintHeatmap(picture, lines, largest);
     picture.setAttribute("aria-label", `Live values. ${extremes(told.numbers)}.`);
   }
-  const range = one(".range span", figure.closest("figure"));
+  const range = rangeOfFigure(figure);
   if (range) range.textContent = `${scaleWords(told.numbers, largest)} · ${extremes(told.numbers)}`;
 };
 const paintMetrics = () => {
-  all(".case").forEach((section) => all(".metrics dd", section).forEach((term, i) => {
+  all(".case").forEach((section) => all(".metrics dd:not(.change)", section).forEach((term, i) => {
     term.dataset.recorded ??= term.textContent;
     term.dataset.exact ??= term.title;
     const moved = now.inputs && section.dataset.case === caseNow();

@@ -5,14 +5,17 @@ const keyOf = (figure) => {
 };
 const isVector = (figure) => figure.matches(".vector");
 const sections = all("[data-figure]");
-const cellsOf = (figure) => all("tbody td:not(.bar)", figure);
+// A figure's own table, not that of a difference shown below it.
+const rowsOf = (figure) => all(".bars tbody tr, .pair tbody tr", figure);
+const headsOf = (figure) => all(".pair thead th", figure);
+const cellsOf = (figure) => all(".bars tbody td:not(.bar), .pair tbody td", figure);
 // The rows and columns that a figure shows, of all its numbers.
 const shownOf = (figure, numbers, shape) => {
-  const rows = all("tbody tr", figure).length;
+  const rows = rowsOf(figure).length;
   if (isVector(figure)) return [counted(rows, (i) => numbers[i])];
   const [height, width] = [shape[shape.length - 2] ?? 1, shape[shape.length - 1] ?? 1];
   const base = keyOf(figure).panel * height * width;
-  return counted(rows, (r) => counted(all("thead th", figure).length, (c) => numbers[base + r * width + c]));
+  return counted(rows, (r) => counted(headsOf(figure).length, (c) => numbers[base + r * width + c]));
 };
 const recordedLines = (figure) => data.figures[figure.dataset.figure].map((line) => line.map(numeric));
 // What a figure shows at the moment, row by row.
@@ -29,7 +32,7 @@ const elementOf = (figure, row, column) => {
   const element = isVector(figure) ? row : panel * (shape[shape.length - 2] ?? 1) * width + row * width + column;
   return originOf(kind, at, element);
 };
-const cellAt = (figure, row, column) => all("tbody tr", figure)[row]?.cells[isVector(figure) ? 2 : column + 1];
+const cellAt = (figure, row, column) => rowsOf(figure)[row]?.cells[isVector(figure) ? 2 : column + 1];
 const outline = (svg, row, column) => {
   const [left, top, side] = svg.dataset.frame.split(" ").map(Number);
   const box = one(".cursor", svg) || svg.appendChild(draw("rect", { class: "cursor" }));
@@ -41,7 +44,7 @@ const readCell = (figure, row, column) => {
   const value = isVector(figure) ? lines[0][row] : lines[row]?.[column];
   if (!cell || value === undefined) return;
   const given = now.inputs ? value : isVector(figure) ? data.figures[figure.dataset.figure][0][row] : data.figures[figure.dataset.figure][row][column];
-  const names = isVector(figure) ? [cell.parentElement.cells[0].textContent] : [cell.parentElement.cells[0].textContent, all("thead th", figure)[column].textContent];
+  const names = isVector(figure) ? [cell.parentElement.cells[0].textContent] : [cell.parentElement.cells[0].textContent, headsOf(figure)[column].textContent];
   one(".readout", figure).textContent = "[" + names.join(", ") + "] = " + (typeof given === "string" ? given : exact(given));
   all(".lit", figure).forEach((lit) => lit.classList.remove("lit"));
   cell.classList.add("lit");

@@ -2,10 +2,11 @@
 const picker = make("select", { id: "versus" });
 const versus = () => picker.value || null;
 const axisName = (figure, row, column) => {
-  const line = all("tbody tr", figure)[row];
+  const line = rowsOf(figure)[row];
   if (isVector(figure)) return `[${line.cells[0].textContent}]`;
-  return `[${line.cells[0].textContent}, ${all("thead th", figure)[column].textContent}]`;
+  return `[${line.cells[0].textContent}, ${headsOf(figure)[column].textContent}]`;
 };
+const nameOf = (figure) => [one("figcaption h4", figure.closest("figure")).textContent, one("h5", figure)?.textContent].filter(Boolean).join(", ");
 const differenceView = (figure) => {
   const { kind, at, panel } = keyOf(figure);
   const other = recordOf(versus(), kind, at, panel);
@@ -21,27 +22,25 @@ const differenceView = (figure) => {
   const title = `Change from “${labelOfCase(versus())}”`;
   const box = make("div", { className: "difference" }, make("h5", {}, title), make("p", { className: "range" }, `${words} ${largest ? scaleWords(values, largest) : ""}`));
   if (largest && !isVector(figure)) box.append(make("div", { className: "picture" }, heatmap(lines, largest, `${title}. ${words}`)));
-  const heads = isVector(figure) ? ["Change"] : all("thead th", figure).map((th) => th.textContent);
+  const heads = isVector(figure) ? ["Change"] : headsOf(figure).map((th) => th.textContent);
   const rows = isVector(figure) ? values.map((value) => [value]) : lines;
-  const labels = all("tbody tr", figure).map((line) => line.cells[0].textContent);
+  const labels = rowsOf(figure).map((line) => line.cells[0].textContent);
   if (largest) {
-    box.append(make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": title }, make("table", { className: "values" }, make("caption", {}, title),
+    box.append(make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": `${title}: ${nameOf(figure)}` }, make("table", { className: "values" }, make("caption", {}, title),
       make("thead", {}, make("tr", {}, make("td", {}), heads.map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, rows.map((line, r) => make("tr", {}, make("th", { scope: "row" }, labels[r]), line.map((value) => make("td", { title: exact(value) }, signed(value)))))))));
   }
   return box;
 };
-const compareMetrics = () => all(".metrics dd").forEach((term) => one(".change", term.parentElement)?.remove());
 const showDifferences = () => {
-  all(".difference", example).forEach((box) => box.remove());
-  compareMetrics();
+  all(".difference, .metrics .change", example).forEach((box) => box.remove());
   if (!versus()) return;
   shownFigures().forEach((figure) => {
     const fixed = !figure.closest(".case");
     if (!fixed || now.inputs) figure.append(differenceView(figure));
   });
   const around = one(`.case[data-case="${caseNow()}"]`);
-  all(".metrics dd", around).forEach((term, i) => {
+  all(".metrics dd:not(.change)", around).forEach((term, i) => {
     const value = now.inputs ? metricNow(i)?.value : numeric(data.metrics[caseNow()][i]);
     const change = value - numeric(data.metrics[versus()][i]);
     if (Number.isFinite(change)) term.parentElement.append(make("dd", { className: "change" }, change ? signed(change) : "no change"));

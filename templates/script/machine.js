@@ -2,10 +2,13 @@
 const live = data.live;
 const unpack = ([dtype, shape, given]) => {
   if (typeof given !== "string") return machine.nd(shape, dtype === "bool" ? 0 : machine.INT, Float64Array.from(given));
-  const bytes = Uint8Array.from(atob(given), (sign) => sign.charCodeAt(0));
-  const [view, size] = [new DataView(bytes.buffer), dtype === "float32" ? 4 : 8];
+  const size = dtype === "float32" ? 4 : 8;
+  const planes = atob(given);
+  const n = planes.length / size;
+  const view = new DataView(new ArrayBuffer(planes.length));
+  for (let i = 0; i < planes.length; i++) view.setUint8((i % n) * size + Math.floor(i / n), planes.charCodeAt(i));
   const read = (i) => (size === 4 ? view.getFloat32(4 * i, true) : view.getFloat64(8 * i, true));
-  return machine.nd(shape, machine.FLOAT, Float64Array.from({ length: bytes.length / size }, (_, i) => read(i)));
+  return machine.nd(shape, machine.FLOAT, Float64Array.from({ length: n }, (_, i) => read(i)));
 };
 const unpackAll = (group) => Object.fromEntries(Object.entries(group).map(([name, told]) => [name, unpack(told)]));
 const same = live && unpackAll(live.tensors);

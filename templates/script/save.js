@@ -20,7 +20,7 @@ const standalone = (svg) => {
 };
 // Bars as one picture, from the same numbers as the table.
 const barsPicture = (figure) => {
-  const rows = all("tbody tr", figure);
+  const rows = rowsOf(figure);
   const width = 520;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${rows.length * 24 + 8}` });
   rows.forEach((row, i) => {
@@ -60,8 +60,8 @@ const savePng = (name, text) => {
 const quoted = (words) => (/[",\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words);
 const csv = (figure) => all("[data-figure]", figure.parentElement).filter((each) => figure.contains(each)).concat(figure.matches("[data-figure]") ? [figure] : []).map((part) => {
   const lines = linesNow(part);
-  const names = all("tbody tr", part).map((row) => row.cells[0].textContent);
-  const heads = isVector(part) ? ["", "value"] : ["", ...all("thead th", part).map((th) => th.textContent)];
+  const names = rowsOf(part).map((row) => row.cells[0].textContent);
+  const heads = isVector(part) ? ["", "value"] : ["", ...headsOf(part).map((th) => th.textContent)];
   const rows = names.map((name, i) => [name, ...(isVector(part) ? [lines[0][i]] : lines[i]).map(exact)]);
   return [heads, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }).join("\r\n");

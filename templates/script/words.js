@@ -31,7 +31,7 @@ const setLevel = (level) => {
 const startWords = () => {
   const glossary = one(".glossary");
   if (!glossary) return;
-  document.body.append(tip);
+  one("main").append(tip);
   const levels = ["beginner", "expert"].map((level) => button(level[0].toUpperCase() + level.slice(1), () => setLevel(level), { "data-level": level, "aria-pressed": "false" }));
   if (one(".glossary .expert")) glossary.before(make("div", { className: "level", role: "group", "aria-label": "Explain words for" }, "Explain words for a ", levels));
   const stored = remembered.get("level");

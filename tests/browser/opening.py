@@ -26,6 +26,7 @@ def opened(browser: Browser, address: str, complaints: list[str] | None = None, 
         shown.on("console", lambda message: complaints.append(message.text))
         shown.on("pageerror", lambda error: complaints.append(str(error)))
         shown.on("request", lambda request: complaints.append(request.url))
+    shown.set_default_timeout(8000)
     shown.goto(address)
     return shown
 

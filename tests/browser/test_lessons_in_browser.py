@@ -300,6 +300,7 @@ def test_the_page_asks_for_nothing_and_breaks_no_rule(browser: Browser, revision
     address = (revision / "index.html").as_uri()
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     shown = context.new_page()
+    shown.set_default_timeout(8000)
     shown.on("console", lambda message: complaints.append(message.text))
     shown.on("pageerror", lambda error: complaints.append(str(error)))
     shown.on("request", lambda request: complaints.append(request.url))
@@ -354,6 +355,7 @@ def test_every_control_is_reached_by_tab(browser: Browser, revision: Path) -> No
     shown = page_of(browser, revision)
     shown.evaluate("""() => { window.reached = new Set();
       addEventListener("focusin", (event) => reached.add(event.target)); }""")
+    shown.keyboard.press("Tab")
     for _ in range(400):
         shown.keyboard.press("Tab")
         if shown.evaluate("document.activeElement === document.body || document.activeElement.matches('.skip')"):

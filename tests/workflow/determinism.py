@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -22,8 +23,6 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
     "PYTHONHASHSEED": ("0", "4321"), "LC_ALL": ("C.UTF-8", "POSIX"), "TZ": ("UTC", "Pacific/Chatham"),
     "folder": ("plain", "with a spâce"),
 }  # fmt: skip
-# They hold the moment and the machine of the capture, or what follows from these.
-DERIVED = ("manifest.json", "index.html", "SHA256SUMS", "bundle.zip")
 
 Surroundings = tuple[str, ...]  # one value of each factor, in order
 
@@ -50,23 +49,28 @@ def _pairs(one: Surroundings) -> set[tuple[tuple[int, str], tuple[int, str]]]:
 
 def lessons() -> list[Path]:
     """The lessons of the repository and of its tests."""
-    return sorted(path.parent for path in (*PROJECT.glob("lessons/*/lesson.yaml"), *PROJECT.glob("tests/lessons/*/lesson.yaml")))
+    folders = (PROJECT / "lessons", PROJECT / "tests" / "lessons")
+    return [path.parent for folder in folders for path in sorted(folder.glob("*/lesson.yaml"))]
 
 
 def digest(lesson: Path, surroundings: Surroundings) -> str:
-    """What a lesson becomes under some surroundings: the digest of every file of its revision that is not derived."""
+    """What a lesson becomes under some surroundings: the digest of identity.json and of every file that it lists.
+
+    The page is listed without what is volatile on it, so that its own bytes stay out.
+    """
     said = dict(zip(FACTORS, surroundings, strict=True))
     with tempfile.TemporaryDirectory(prefix="determinism-") as scratch:
         room = Path(scratch) / said.pop("folder")
         shutil.copytree(lesson, room / lesson.name, ignore=shutil.ignore_patterns("__pycache__"))
         command = [sys.executable, "-m", "lessonpress", "preview", str(room / lesson.name), "--out", str(room / "out")]
-        done = subprocess.run(command, cwd=room, env={**os.environ, **said}, capture_output=True, text=True, check=False)
+        around = {**os.environ, **said}
+        done = subprocess.run(command, cwd=room, env=around, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{lesson.name} under {surroundings}: {done.stderr}")
-        whole = hashlib.sha256()
-        for path in sorted((room / "out").rglob("*")):
-            if path.is_file() and path.name not in DERIVED:
-                whole.update(f"{path.relative_to(room / 'out')}\0".encode() + path.read_bytes() + b"\0")
+        identity = (room / "out" / "identity.json").read_bytes()
+        whole = hashlib.sha256(identity)
+        for name in sorted(set(json.loads(identity)["files"]) - {"index.html"}):
+            whole.update(name.encode() + b"\0" + (room / "out" / name).read_bytes() + b"\0")
         return whole.hexdigest()
 
 
@@ -83,7 +87,8 @@ def main() -> None:
     for lesson in lessons():
         shown = different(lesson, product())
         failed += len(shown)
-        print(f"{lesson.name}: {len(product())} surroundings, {len(shown)} with other bytes", *shown, sep="\n  ", flush=True)
+        words = f"{lesson.name}: {len(product())} surroundings, {len(shown)} with other bytes"
+        print(words, *shown, sep="\n  ", flush=True)
     sys.exit(1 if failed else 0)
 
 

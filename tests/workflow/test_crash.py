@@ -29,7 +29,9 @@ pytestmark = [
 
 EVERY = os.environ.get("LESSONPRESS_EVERY_CRASH") == "1"
 SPREAD = 26  # points of each verb in a plain run
-CALLS = "openat,open,write,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,flock,ftruncate"
+CALLS = (
+    "openat,open,write,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,flock,ftruncate"
+)
 LINE = re.compile(r"^\d+ +(\w+)\(")
 
 
@@ -212,7 +214,9 @@ def test_a_refusing_disk_is_one_clear_message(
     given, words = (publishing, command("publish", TINY)) if verb == "publish" else (renewing, command("site"))
     every = points(fresh(given, tmp_path / "counted").folder, words)
     # The last calls write the receipt under work/ and the words to the terminal, when all is published.
-    refused = [p for p in every[:-6] if p.call in ("write", "fsync") or (p.named and p.call in ("openat", "mkdir", "rename"))]
+    refused = [
+        p for p in every[:-6] if p.call in ("write", "fsync") or (p.named and p.call in ("openat", "mkdir", "rename"))
+    ]
     failed = 0
     for at, point in enumerate(chosen(refused, 12)):
         house = fresh(given, tmp_path / f"refused-{at}")
@@ -243,7 +247,9 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
     verify.regenerate(settings(house), other)
 
     def run(slug: str) -> int:
-        return subprocess.run(command("publish", slug), cwd=house.folder, capture_output=True, timeout=120, check=False).returncode
+        return subprocess.run(
+            command("publish", slug), cwd=house.folder, capture_output=True, timeout=120, check=False
+        ).returncode
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, [TINY, other] * 4)) == [0] * 8

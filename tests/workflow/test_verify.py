@@ -67,7 +67,9 @@ def test_drift_fails_and_says_what_changed(published: House) -> None:
         assert words in done.stdout
     assert published.bytes() == before
     reports = published.folder / "work" / "verify"
-    assert "graph" in json.loads((reports / "report.json").read_text(encoding="utf-8"))["lessons"][0]["changes"]["reasons"]
+    assert (
+        "graph" in json.loads((reports / "report.json").read_text(encoding="utf-8"))["lessons"][0]["changes"]["reasons"]
+    )
     failed = [case for case in ElementTree.parse(reports / "junit.xml").getroot().iter("testcase") if len(case)]
     assert [(case.get("classname"), case.get("name")) for case in failed] == [(TINY, "regenerated")]
     page = (reports / "report.html").read_text(encoding="utf-8")
@@ -109,7 +111,9 @@ def without_checks(house: House) -> None:
     """Take the tiny lesson's checks away, which are stricter than its tolerance."""
     house.edit("lesson.yaml", "checks: checks.py\n", "")
     text = (house.lesson / "lesson.yaml").read_text(encoding="utf-8")
-    (house.lesson / "lesson.yaml").write_text(text.replace("      - {id: spread, value: metric_spread, of: mapped}\n", ""), "utf-8")
+    (house.lesson / "lesson.yaml").write_text(
+        text.replace("      - {id: spread, value: metric_spread, of: mapped}\n", ""), "utf-8"
+    )
     (house.lesson / "checks.py").unlink()
 
 
@@ -168,7 +172,10 @@ def test_a_note_is_stored_and_does_nothing_alone(published: House) -> None:
     assert published.bytes() == before
     published.edit("lesson.yaml", "What does a shift", "What can a shift")
     assert published.snakemake("--config", "note=a clearer title").returncode == 0
-    assert [event["note"] for event in history.read(published.published, TINY)["revisions"]] == [None, "a clearer title"]
+    assert [event["note"] for event in history.read(published.published, TINY)["revisions"]] == [
+        None,
+        "a clearer title",
+    ]
     assert "a clearer title" in (published.published / "index.html").read_text(encoding="utf-8")
 
 

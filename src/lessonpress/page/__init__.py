@@ -12,10 +12,22 @@ from lessonpress.page import example, graphs, listing, provenance, reading, rend
 from lessonpress.page.graphs import views
 from lessonpress.page.live import live
 from lessonpress.page.rendering import templates_folder
-from lessonpress.page.site import catalogue, history
+from lessonpress.page.site import catalogue, feed, history, missing, sitemap
 from lessonpress.page.volatile import NO_REVISION, blanked
 
-__all__ = ["NO_REVISION", "blanked", "catalogue", "history", "lesson", "live", "templates_folder", "views"]
+__all__ = [
+    "NO_REVISION",
+    "blanked",
+    "catalogue",
+    "feed",
+    "history",
+    "lesson",
+    "live",
+    "missing",
+    "sitemap",
+    "templates_folder",
+    "views",
+]
 
 
 def lesson(

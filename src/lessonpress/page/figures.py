@@ -156,7 +156,11 @@ def _along(number: float, low: float, high: float) -> float:
 
 
 def _range(finite: Sequence[float]) -> str:
-    return f"Min {numbers.short(min(finite))} · Max {numbers.short(max(finite))}" if finite else ""
+    """The scale of the colours and the extremes, as the script writes them too."""
+    if not finite:
+        return ""
+    low, high, most = min(finite), max(finite), numbers.short(heatmap.scale(finite))
+    return f"Scale {f'−{most}' if low < 0 else '0'} to {most} · Min {numbers.short(low)} · Max {numbers.short(high)}"
 
 
 def _spot(cell: tuple[str, str, float], grid: Grid) -> str:

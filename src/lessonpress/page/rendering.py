@@ -44,6 +44,11 @@ def render(template: str, **view: Any) -> str:
     return page.replace(_POLICY, _policy(page), 1)
 
 
+def text(template: str, **view: Any) -> str:
+    """A template that is no page (a feed, a sitemap) filled with a view; values are escaped as in XML."""
+    return prose.visible(_environment().get_template(template).render(**view))
+
+
 def data(value: Any) -> Markup:
     """JSON that may stand inside a script element: `<`, `>`, `&` and everything outside ASCII are escaped."""
     text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=True, allow_nan=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from lessonpress import prose
 from lessonpress.page import rendering
 
 _OTHER = "Other lessons"
+FEED = 50  # entries of the feed
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Card:
     href: str
     preview: str
     history: str
+    words: str  # all that a reader may search for, in small letters
 
 
 @dataclass(frozen=True)
@@ -54,15 +57,38 @@ class Retired:
     note: Markup
 
 
-def catalogue(lessons: Sequence[Mapping[str, Any]]) -> str:
+def catalogue(lessons: Sequence[Mapping[str, Any]], *, title: str = "Lessons", base_url: str = "") -> str:
     """The site's front page, `results/index.html`: a card for each lesson, grouped by category.
 
     Each lesson is its current manifest; `current` may name the revision (else `revision` does) and `year` the year
-    (else the milestone's). Links and pictures are relative to `results/`.
+    (else the milestone's). Links and pictures are relative to `results/`; `base_url` serves what must be absolute.
     """
     cards = sorted((_card(lesson) for lesson in lessons), key=_order)
     groups = [(category, list(group)) for category, group in groupby(cards, key=lambda card: card.category)]
-    return rendering.render("catalogue.html.jinja", groups=groups, count=len(cards))
+    about = {"@context": "https://schema.org", "@type": "ItemList", "name": title, "numberOfItems": len(cards),
+             "itemListElement": [_listed(at, card, base_url) for at, card in enumerate(cards, start=1)]}  # fmt: skip
+    return rendering.render(
+        "catalogue.html.jinja", groups=groups, count=len(cards), title=title, base_url=base_url, about=about,
+        page_script=rendering.script(Path("catalogue.js")),
+    )  # fmt: skip
+
+
+def missing(*, title: str = "Lessons", base_url: str = "") -> str:
+    """The page for an address that leads nowhere, `results/404.html`; its link needs `base_url`, for it has no place."""
+    return rendering.render("missing.html.jinja", title=title, front=f"{base_url}/index.html" if base_url else "/")
+
+
+def feed(entries: Sequence[Mapping[str, Any]], *, title: str, base_url: str) -> str:
+    """An Atom feed of the newest revisions: entries `{slug, title, summary, revision, publishedAt, note, reasons}`."""
+    newest = sorted(entries, key=lambda entry: (entry["publishedAt"], entry["slug"], entry["revision"]), reverse=True)
+    kept = [{**entry, "title": prose.plain(str(entry["title"])), "href": f"{base_url}/models/{quote(entry['slug'])}/"
+             f"{quote(entry['revision'])}/index.html"} for entry in newest[:FEED]]  # fmt: skip
+    return rendering.text("feed.xml.jinja", entries=kept, title=title, base_url=base_url)
+
+
+def sitemap(addresses: Sequence[str], *, base_url: str) -> str:
+    """A sitemap of pages, given by their addresses relative to the site's root."""
+    return rendering.text("sitemap.xml.jinja", addresses=[f"{base_url}/{quote(each)}" for each in sorted(addresses)])
 
 
 def history(slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapping[str, Mapping[str, Any]]) -> str:
@@ -104,7 +130,24 @@ def _card(lesson: Mapping[str, Any]) -> Card:
         f"{folder}/index.html",
         f"{folder}/preview.svg",
         f"models/{quote(slug)}/index.html",
+        _words(lesson),
     )
+
+
+def _words(lesson: Mapping[str, Any]) -> str:
+    told = [lesson.get(key) for key in ("title", "question", "description", "category", "curator", "className")]
+    milestone = lesson.get("milestone") or {}
+    terms = [entry.get("term") for entry in lesson.get("glossary") or []]
+    parts = [*told, milestone.get("name"), milestone.get("year"), *(lesson.get("tags") or []), *terms]
+    found = prose.plain(" ".join(str(part) for part in parts if part)).lower().split()
+    return " ".join(dict.fromkeys(found))
+
+
+def _listed(at: int, card: Card, base_url: str) -> dict[str, Any]:
+    """A card as schema.org's LearningResource in a list."""
+    item = {"@type": "LearningResource", "name": card.plain_title, "about": list(card.tags), "isAccessibleForFree": True,
+            "url": f"{base_url}/{card.href}" if base_url else card.href}  # fmt: skip
+    return {"@type": "ListItem", "position": at, "item": item}
 
 
 def _order(card: Card) -> tuple[bool, str, str, str, str]:

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Is the committed site what the lessons give? For any CI system, or by hand before a commit.
+#
+#   check_site.sh             regenerate, compare, publish again, and let git say whether anything changed
+#
+# Works in the repository's folder (or the one that is given as the only argument). Reads: PYTHON (an interpreter that
+# has lessonpress; else .venv/bin/python, else python3), CORES (else all). Leaves work/verify/{report.html, report.json,
+# junit.xml, summary.md}; the summary goes to GITHUB_STEP_SUMMARY as well, where that is set.
+# Exit code: 0 when all is as committed, 1 when not.
+set -euo pipefail
+cd -- "${1:-.}"
+
+python=${PYTHON:-}
+if [[ -z $python ]]; then
+    python=python3
+    [[ -x .venv/bin/python ]] && python=.venv/bin/python
+fi
+results=$("$python" -c 'from lessonpress import config; print(config.read().results)')
+work=$("$python" -c 'from lessonpress import config; print(config.read().work)')
+failed=0
+
+step() { # WORDS COMMAND…
+    echo "== $1"
+    shift
+    "$@" || failed=1
+}
+
+# The committed site, not one that an earlier step has changed, is what counts.
+unchanged_in_git() {
+    local changes
+    changes=$(git status --porcelain --untracked-files=all -- "$results")
+    if [[ -n $changes ]]; then
+        echo "$results is not what is committed:"
+        echo "$changes"
+        return 1
+    fi
+}
+
+summary() {
+    local file=$work/verify/summary.md
+    [[ -f $file ]] || return 0
+    if [[ -n ${1:-} ]]; then
+        printf '\n- ❌ Publishing again changed `%s`; publish and commit, or take the change back.\n' "$results" >>"$file"
+    fi
+    if [[ -n ${GITHUB_STEP_SUMMARY:-} ]]; then
+        cat -- "$file" >>"$GITHUB_STEP_SUMMARY"
+    fi
+}
+
+step 'regenerate every lesson and compare' "$python" -m snakemake --cores "${CORES:-all}" verify
+step 'look for what is inconsistent' "$python" -m lessonpress doctor
+step 'publish again' "$python" -m snakemake --cores "${CORES:-all}"
+drifted=
+if git rev-parse --git-dir >/dev/null 2>&1; then
+    echo '== compare with the commit'
+    unchanged_in_git || { failed=1; drifted=yes; }
+fi
+summary "$drifted"
+if ((failed)); then
+    echo "The site is not what the lessons give: see $work/verify/report.html"
+fi
+exit "$failed"

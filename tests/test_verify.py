@@ -1,0 +1,110 @@
+"""A verification's reports say the same thing in four forms."""
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from lessonpress import history, publish, site, verify
+from lessonpress.integrity import Fault
+from lessonpress.settings import Config
+from lessonpress.verify import Verdict
+from tests import tiny
+
+GOOD = Verdict("a", verify.IDENTICAL, "1" * 16, "byte for byte")
+ROUND = Verdict("b", verify.WITHIN, "2" * 16, "1 of 3 arrays, largest 2 ulp at x: y[0]")
+BAD = Verdict("c", verify.DRIFT, "3" * 16, "prose (1 key) | <b>\x00")
+HURT = Verdict(
+    "d", verify.IDENTICAL, "4" * 16, "byte for byte", (Fault("models/d/x", "its bytes are others", "Mend it."),)
+)
+AROUND = [Fault("index.html", "the page is missing", "Run `lessonpress site`.")]
+
+
+def test_good_is_no_drift_and_no_fault() -> None:
+    """Rounding is good, drift is not, and neither is a damaged file of an identical lesson."""
+    assert [verdict.good() for verdict in (GOOD, ROUND, BAD, HURT)] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "around", "words"),
+    [
+        ([GOOD], [], "All is good: 1 lesson verified."),
+        ([GOOD, ROUND], [], "All is good: 2 lessons verified."),
+        ([GOOD, BAD, HURT], [], "2 of 3 lessons drifted."),
+        ([GOOD], AROUND, "1 lesson verified. 1 pages around the lessons are not as they should be."),
+        ([], [], "There is no lesson to verify."),
+    ],
+)
+def test_the_summary_counts(verdicts: list[Verdict], around: list[Fault], words: str) -> None:
+    """One sentence says it all."""
+    assert verify.summary(verdicts, around) == words
+
+
+def test_the_table_names_every_lesson_and_fault() -> None:
+    """A line a lesson, its faults below it; a lesson that is damaged is not called identical."""
+    lines = verify.table([GOOD, HURT, BAD], AROUND).splitlines()
+    assert lines[0].split()[:2] == ["a", "identical"]
+    assert lines[1].split()[:2] == ["d", "damaged"]
+    assert lines[2] == "  models/d/x: its bytes are others. Mend it."
+    assert lines[-2].startswith("index.html: the page is missing")
+
+
+def test_junit_is_well_formed_and_counts() -> None:
+    """Two cases a lesson and one for the pages; characters that XML cannot hold are replaced."""
+    root = ElementTree.fromstring(verify.junit([GOOD, BAD, HURT], AROUND).encode())
+    suite = root[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("7", "3")
+    failed = {(case.get("classname"), case.get("name")) for case in suite if len(case)}
+    assert failed == {("c", "regenerated"), ("d", "published files"), ("site", "pages")}
+
+
+def test_markdown_cells_hold_their_text() -> None:
+    """A bar or an angle bracket in a message does not break the table."""
+    rows = [line for line in verify.markdown([GOOD, BAD], AROUND).splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
+    assert "<b>" not in rows[-1]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Config:
+    """Give a repository with one published lesson whose source is gone: nothing needs a worker."""
+    config = Config(**{name: str(tmp_path / name) for name in ("lessons", "results", "work")})
+    tiny.rendered(config, "One")
+    publish.publish(config, "echo")
+    site.site(config)
+    shutil.rmtree(config.lesson("echo"))
+    return config
+
+
+def test_a_lesson_without_a_source_is_drift_until_it_is_retired(
+    house: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its published files are verified all the same."""
+    assert verify.verify(house) is False
+    assert "its source is gone" in capsys.readouterr().out
+    path = house.published("echo") / "revisions.json"
+    history.write(
+        path.parent, history.retired(history.read(path.parent, "echo"), "2026-01-01T00:00:00+00:00", None, None)
+    )
+    site.site(house)
+    assert verify.verify(house) is True
+    assert "retired" in capsys.readouterr().out
+    told = json.loads((Path(house.work) / "verify" / "report.json").read_text(encoding="utf-8"))
+    assert told["good"] is True
+    [revision] = [p for p in path.parent.iterdir() if p.is_dir()]
+    (revision / "run.py").write_text("other", encoding="utf-8")
+    assert verify.verify(house, ["echo"]) is False
+
+
+def test_a_lesson_that_cannot_be_read_is_told_and_the_others_go_on(
+    house: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistake in one recipe is that lesson's verdict, with file and line."""
+    tiny.write(house.lesson("broken"), recipe="schema: 1\nslug: broken\ntittle: x\n")
+    assert verify.verify(house) is False
+    said = capsys.readouterr().out
+    assert "lesson.yaml:3" in said
+    assert "echo" in said
