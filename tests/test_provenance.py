@@ -14,7 +14,8 @@ MANIFEST: dict[str, Any] = {
     "license": "MIT", "revision": "0123456789abcdef",
     "milestone": {"papers": [{"title": "With", "url": "https://example.org/1"}, {"title": "Without", "url": None}]},
     "provenance": {"capturedAt": "2026-01-02T03:04:05+00:00", "productRevision": "f" * 40, "python": "3.11.9",
-                   "torch": "2.13.0", "settings": {"TZ": "UTC"}, "initialisation": "portable-1", "digests": {"source": "s"}},
+                   "torch": "2.13.0", "settings": {"TZ": "UTC"}, "initialisation": "portable-1",
+                   "digests": {"source": "s"}},
 }  # fmt: skip
 FILES = {"model.py": b"x = 1\n", "lesson.yaml": b"schema: 1\n", "run.py": b"run", "worker/run.py": b"w",
          "manifest.json": b"{}", "preview.svg": b"<svg/>", "SHA256SUMS": b"s", "bundle.zip": b"z"}  # fmt: skip

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lessonpress.page.program import offered, pack, unpack
 
-from lessonpress import standing
+from lessonpress import canon, standing
 from lessonpress.worker import recorded
 from tests import tiny
 
@@ -70,3 +71,28 @@ def test_cases_take_the_published_numbers(tmp_path: Any) -> None:
     assert standing.with_cases(new, tmp_path) == {"cases": {"a": {
         "arrays": {"m": {"dtype": "float64", "shape": [2], "values": [1.5, "NaN"]}}, "metrics": {"total": 3},
     }}}  # fmt: skip
+
+
+PACKED = {
+    "float64": np.array([[0.1, -np.inf], [np.nan, 5e-324]]), "float32": np.array([0.5, 3.0, -1e30], "float32"),
+    "int64": np.array([[1, -2, 3]]), "bool": np.array([True, False]), "empty": np.zeros((0, 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_what_a_page_packs_is_read_back(name: str) -> None:
+    """Every bit of an array survives the page's data block, in the narrowest dtype that holds it."""
+    array = PACKED[name]
+    values = [v if np.isfinite(v) else {"float": repr(v).replace("inf", "Infinity")} for v in array.ravel().tolist()]
+    told = {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
+    back = unpack(pack(told))
+    np.testing.assert_array_equal(back.astype(array.dtype), array)
+    text = canon.dumps({"live": {"cases": {"one": {"inputs": {"x": pack(told)}}}}})
+    page = f'<p>x</p><script type="application/json" id="page-data">{text}</script>'
+    np.testing.assert_array_equal(offered(page)["one"]["x"], back)
+
+
+def test_a_page_that_computes_nothing_offers_nothing() -> None:
+    """Neither a page of recorded values nor one without data."""
+    assert offered('<script type="application/json" id="page-data">{"live":null}</script>') == {}
+    assert offered("<p>old</p>") == {}

@@ -17,10 +17,7 @@ from lessonpress import canon
 
 WORKER = Path(__file__).parent / "worker"
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})
-NOT_BUNDLED = frozenset({
-    "bundle.zip", "index.html", "cases.csv", "ro-crate-metadata.json",
-    "provenance.intoto.json",
-})  # fmt: skip
+NOT_BUNDLED = frozenset({"bundle.zip", "index.html", "cases.csv", "ro-crate-metadata.json"})
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
@@ -40,11 +37,13 @@ def editor_files() -> dict[str, bytes]:
     python = {"command": "${workspaceFolder}/.venv/bin/python",
               "windows": {"command": "${workspaceFolder}\\.venv\\Scripts\\python.exe"}}  # fmt: skip
     shown = {"command": "code", "args": ["${workspaceFolder}/preview.svg", "${workspaceFolder}/graph.tensorviz.json"]}
-    setup = {"command": "python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt",
-             "windows": {"command": "py -m venv .venv; .venv\\Scripts\\python -m pip install -r requirements.txt"}}  # fmt: skip
+    install = "-m pip install -r requirements.txt"
+    setup = {"command": f"python3 -m venv .venv && .venv/bin/python {install}",
+             "windows": {"command": f"py -m venv .venv; .venv\\Scripts\\python {install}"}}  # fmt: skip
     tasks = [
         {"label": "Lesson: set up", "type": "shell", **setup},
-        {"label": "Lesson: run", "type": "process", **python, "args": ["run.py"], "group": {"kind": "build", "isDefault": True}},
+        {"label": "Lesson: run", "type": "process", **python, "args": ["run.py"],
+         "group": {"kind": "build", "isDefault": True}},
         {"label": "Lesson: compare with the record", "type": "process", **python, "args": ["run.py", "--compare"],
          "group": {"kind": "test", "isDefault": True}},
         {"label": "Lesson: verify the files", "type": "process", **python, "args": ["verify.py"]},
@@ -73,7 +72,8 @@ def citation(manifest: Mapping[str, Any]) -> bytes:
 
 def _reference(paper: Mapping[str, Any]) -> list[str]:
     link = [f"    url: {_quoted(paper['url'])}"] if paper.get("url") else []
-    return ["  - type: article", f"    title: {_quoted(paper['title'])}", "    authors:", '      - name: "see the paper"', *link]
+    title = f"    title: {_quoted(paper['title'])}"
+    return ["  - type: article", title, "    authors:", '      - name: "see the paper"', *link]
 
 
 def _quoted(text: Any) -> str:

@@ -155,7 +155,7 @@ def prune(
 
 @app.command()
 def doctor(
-    accept: Annotated[str | None, typer.Option(help="Seal this lesson's history, merged by hand.", metavar="SLUG")] = None,
+    accept: Annotated[str | None, typer.Option(help="Seal a history merged by hand.", metavar="SLUG")] = None,
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""

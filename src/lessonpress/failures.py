@@ -23,7 +23,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 # Where bubblewrap runs, what a lesson must not read is not there.
 DENIED = ("PermissionError", "FileNotFoundError", "gaierror")
-DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 38]", "Operation not permitted", "Permission denied")
+DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 30]", "[Errno 38]", "Operation not permitted", "Permission denied")
 MAY = ("a lesson may read its own folder and the Python installation; it may not read other files, write, use the "
        "network, or start or signal processes")  # fmt: skip
 

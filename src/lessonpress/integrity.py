@@ -86,7 +86,7 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
                     "Take the folder back from git.")  # fmt: skip
     for revision in sorted(set(present) - set(named)):
         yield Fault(f"{at}/{revision}", "the history does not name this revision",
-                    "Publish again (a publisher was interrupted), or delete the folder if it is in no commit.")  # fmt: skip
+                    "Publish again (a publisher was stopped), or delete it if it is in no commit.")  # fmt: skip
     for event in told["revisions"]:
         yield from _dated(folder, event, file)
 

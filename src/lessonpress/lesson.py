@@ -7,7 +7,7 @@ import importlib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -41,6 +41,10 @@ class Lesson:
     recipe: Recipe
     files: Mapping[str, bytes]
     places: Placed
+
+    def with_recipe(self, recipe: Recipe) -> Lesson:
+        """The same lesson with another recipe."""
+        return replace(self, recipe=recipe)
 
     def error(self, path: Where, seen: str, expected: str = "", fix: str = "") -> LessonError:
         """An error at a place of the recipe."""

@@ -12,6 +12,7 @@ from lessonpress import canon, history, identity, lock
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
+DAMAGED = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
 NOTE = "LESSONPRESS_NOTE"  # how `snakemake --config note=…` reaches the verb without being a parameter of its rule
 
 
@@ -95,7 +96,7 @@ def _identity(folder: Path) -> dict[str, Any] | None:
     """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
     try:
         return dict(canon.read(folder / "identity.json"))
-    except (OSError, ValueError, TypeError):
+    except DAMAGED:  # but never a disk that refuses: what it hides must not decide what is published
         return None
 
 
@@ -110,7 +111,7 @@ def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
         # Only now, as above: the comparison reads YAML, arrays and graphs.
         told = importlib.import_module("lessonpress.changes").between(old, new)
         return list(told.reasons), told.words()
-    except (LessonError, OSError, ValueError, KeyError, TypeError):
+    except (LessonError, *DAMAGED):
         found = identity.reasons(before, after)  # something beside the identity is damaged or older than these counts
         return found, found
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import io
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from lessonpress import canon, comparison, weights
 from lessonpress.comparison import Array
 from lessonpress.errors import LessonError
 
-PAGE_DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.DOTALL)
 TEXTS = (".py", ".yaml", ".yml", ".md", ".txt", ".json", ".csv", ".toml", ".cfg", ".svg")
 
 
@@ -38,7 +35,7 @@ def graph(folder: Path) -> dict[str, Any]:
 def _document(path: Path) -> dict[str, Any]:
     try:
         told = canon.read(path)
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         raise LessonError(str(path), f"the published file cannot be read: {error}", "",
                           "`lessonpress doctor` says what else is wrong, and how to mend it.") from None  # fmt: skip
     if not isinstance(told, dict):
@@ -90,24 +87,6 @@ def stored_weights(folder: Path) -> dict[str, Array]:
         f"weights: {name}": array
         for name, array in weights.arrays((folder / "weights.safetensors").read_bytes()).items()
     }
-
-
-def inputs(folder: Path) -> dict[str, dict[str, Array]]:
-    """The inputs that the page offers for its own computing, by case and leaf; empty where it offers none."""
-    text = (folder / "index.html").read_text(encoding="utf-8")
-    found = PAGE_DATA.search(text)
-    live = (canon.loads(found[1]) if found else {}).get("live") or {"cases": {}}
-    return {case: {leaf: _unpacked(*packed) for leaf, packed in told["inputs"].items()}
-            for case, told in live["cases"].items()}  # fmt: skip
-
-
-def _unpacked(dtype: str, shape: list[int], numbers: Any) -> Array:
-    """An array as a page packs it: a list of numbers, or base64 of float32 where that is exact, else of float64."""
-    if isinstance(numbers, list):
-        return np.array(numbers, dtype=dtype).reshape(shape)
-    data = base64.b64decode(numbers)
-    narrow = len(data) == 4 * int(np.prod(shape, dtype=np.int64))
-    return np.frombuffer(data, dtype="<f4" if narrow else "<f8").astype(dtype).reshape(shape)
 
 
 def tolerance(folder: Path) -> tuple[float, float]:

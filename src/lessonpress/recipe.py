@@ -179,6 +179,15 @@ class Term(Record):
     expert: str = ""
 
 
+class Question(Record):
+    """A prediction to make first; the right answer is an expression over the recorded values, computed at build time."""
+
+    id: Id
+    prompt: str
+    options: list[str] = []
+    answer: str
+
+
 class Tolerance(Record):
     """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
 
@@ -209,4 +218,5 @@ class Recipe(Record):
     scope: str = ""
     opening_step: Id | None = None
     steps: list[Step] = []
+    questions: list[Question] = []
     glossary: list[Term] = []

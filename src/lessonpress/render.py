@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from lessonpress import (
-    bundle, canon, graph, identity, layout, lesson, manifest, page, picture, provenance, replay, schema, weights,
+    bundle,
+    canon,
+    graph,
+    identity,
+    layout,
+    lesson,
+    manifest,
+    page,
+    picture,
+    provenance,
+    replay,
+    schema,
+    weights,
 )  # fmt: skip
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
@@ -18,10 +30,11 @@ from lessonpress.worker import recorded
 STAND_IN = "8d1f6a3b0c5e9247"
 
 
-def render(config: Config, slug: str) -> None:
+def render(config: Config, slug: str) -> str | None:
     """Write `work/<slug>/revision/` (all files of the revision) and `work/<slug>/rendered.json` (its id).
 
-    Raises LessonError for a step or case that points at nothing, and for prose that cannot be rendered.
+    Answers hints about numbers that are typed into prose. Raises LessonError for a step or case that points at
+    nothing, and for prose that cannot be rendered.
     """
     room = config.room(slug)
     source = canon.read(room / "source.json")
@@ -36,6 +49,7 @@ def render(config: Config, slug: str) -> None:
         (folder / path).write_bytes(data)
     told = {"slug": slug, "revision": name, "files": sorted(files)}
     canon.write(room / "rendered.json", canon.pretty(told))
+    return "\n".join(f"hint: {words}" for words in page.typed(read, cases)) or None
 
 
 def revision(
@@ -43,6 +57,7 @@ def revision(
     checks: list[Mapping[str, Any]], table: bytes,
 ) -> tuple[str, dict[str, bytes]]:  # fmt: skip
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
+    read = page.bound(read, cases)
     drawn = graph.of(captured)
     _aimed(read, drawn)
     graphs = _own_graphs(captured, drawn)
@@ -92,7 +107,7 @@ def _alive(
     return {
         "live": page.live(captured, experiment.model_dump(by_alias=True) if experiment else None),
         "folded": sorted(layout.fold(layers, connections)), "pictures": page.views(drawn, draw),
-        "own_graphs": {name: drawn_picture(graph, title, ids=f"c{at}-") for at, (name, graph) in enumerate(own.items())},
+        "own_graphs": {name: drawn_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
     }  # fmt: skip
 
 

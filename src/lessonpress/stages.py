@@ -68,7 +68,7 @@ def pass_settings(chosen: Config) -> None:
 
 
 def pass_note(given: Mapping[str, Any]) -> None:
-    """Hand `--config note=…` to the verb by the environment: as a parameter of its rule it would make the rule run."""
+    """Hand `--config note=…` to the verb by the environment; as a parameter of its rule it would make the rule run."""
     if given.get("note") is not None:
         os.environ["LESSONPRESS_NOTE"] = str(given["note"])
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import canon, comparison, identity, lesson, published, record, render, weights
+from lessonpress import canon, comparison, identity, lesson, page, published, record, render, weights
 from lessonpress.comparison import Array, Comparison
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
@@ -58,7 +58,8 @@ def rendered_again(config: Config, slug: str, folder: Path) -> str:
     source, captured = canon.read(room / "source.json"), canon.read(room / "capture.json")
     read = lesson.reopened(config.lesson(slug), source)
     cases = with_cases(canon.read(room / "cases.json"), folder)
-    captured = with_inputs(with_weights(captured, folder), published.inputs(folder))
+    offered = page.offered((folder / "index.html").read_text(encoding="utf-8"))
+    captured = with_inputs(with_weights(captured, folder), offered)
     captured = with_arrays(captured, source["plan"], published.large(folder))
     table = record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
     name, _ = render.revision(read, source, captured, cases, canon.read(room / "checks.json"), table)

@@ -150,7 +150,7 @@ def pages(config: Config) -> Iterator[Fault]:
     if not results.is_dir():
         return
     try:
-        wanted = site.pages(results)
+        wanted = site.pages(results, config.site)
     except (LessonError, OSError, ValueError, KeyError, TypeError) as error:
         yield Fault("index.html", f"the pages cannot be made ({error})", "Mend the lessons that are named above.")
         return

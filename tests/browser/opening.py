@@ -16,7 +16,7 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 PROJECT = Path(__file__).resolve().parents[2]
-LESSONS = sorted(path.parent for folder in ("lessons", "tests/lessons") for path in PROJECT.glob(f"{folder}/*/lesson.yaml"))
+LESSONS = sorted(path.parent for at in ("lessons", "tests/lessons") for path in PROJECT.glob(f"{at}/*/lesson.yaml"))
 
 
 def opened(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:

@@ -37,6 +37,11 @@ print(json.dumps([[cut(name, entry).astype(float).ravel().tolist() for entry in 
 """
 
 
+def numbers_of(figure: Any) -> list[float]:
+    """A figure's numbers as the page gives them: a list, or a typed array that arrives as an object."""
+    return list(figure.values()) if isinstance(figure, dict) else list(figure)
+
+
 def leaves(values: Any) -> list[float]:
     """Nested lists as one list of numbers."""
     return [leaf for value in values for leaf in leaves(value)] if isinstance(values, list) else [float(values)]
@@ -71,7 +76,7 @@ def test_live_numbers_are_the_recorded_ones(browser: Browser, revision: Path) ->
         seen = shown.evaluate("(id) => lesson.run(id)", case["id"])
         for kind in ("matrices", "vectors"):
             for numbers, entry in zip(seen[kind], case[kind], strict=True):
-                assert far(list(numbers.values()) if isinstance(numbers, dict) else numbers, leaves(entry["values"])) <= 1e-12
+                assert far(numbers_of(numbers), leaves(entry["values"])) <= 1e-12
     tested = shown.evaluate("lesson.selfTest()")
     assert tested["count"] > 0
     assert tested["most"] <= 1e-12
@@ -92,11 +97,12 @@ def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> No
         inputs = [[key, spec if key == control["input"] else told] for key, told in first["inputs"]]
         plan["runs"].append({**first, "id": name, "kind": "probe", "inputs": inputs})
     task = json.dumps([plan, str(revision), names])
-    done = subprocess.run([sys.executable, "-c", TORCH], input=task, capture_output=True, text=True, check=False, timeout=300)
+    command = [sys.executable, "-c", TORCH]
+    done = subprocess.run(command, input=task, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     for values, expected in zip(sweep, json.loads(done.stdout), strict=True):
         seen = shown.evaluate("([id, inputs]) => lesson.run(id, inputs)", [first["id"], {control["input"]: values}])
-        arrays = [list(x.values()) if isinstance(x, dict) else x for x in (*seen["matrices"], *seen["vectors"])]
+        arrays = [numbers_of(figure) for figure in (*seen["matrices"], *seen["vectors"])]
         assert max(far(a, b) for a, b in zip(arrays, expected, strict=True)) <= 1e-12
 
 
@@ -130,15 +136,13 @@ def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path)
     shown.keyboard.press("Enter")
     shown.wait_for_selector("#example.live")
     case = live_case(shown)
-    size = len(shown.evaluate("([id, name]) => lesson.input(id, name)", [case, name]))
-    values = shown.evaluate("([id, name]) => lesson.input(id, name)", [case, name])[:size]
+    values = shown.evaluate("([id, name]) => lesson.input(id, name)", [case, name])
     values[0] = 0.75
     seen = shown.evaluate("([id, inputs]) => lesson.run(id, inputs)", [case, {name: values}])
     vectors = shown.locator(f'.case[data-case="{case}"] figure.vector').all()
     for numbers, figure in zip(seen["vectors"], vectors, strict=True):
-        flat = list(numbers.values()) if isinstance(numbers, dict) else numbers
         cells = [float(cell.inner_text()) for cell in figure.locator("tbody td:not(.bar)").all()]
-        assert cells == pytest.approx(flat, rel=6e-4)
+        assert cells == pytest.approx(numbers_of(numbers), rel=6e-4)
 
 
 def live_case(shown: Page) -> str:

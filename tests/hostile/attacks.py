@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CORPUS = Path(__file__).parent / "corpus"
-DENIED = r"(PermissionError: \[Errno (1|13)\]|FileNotFoundError: \[Errno 2\])"
+DENIED = r"(PermissionError: \[Errno (1|13)\]|FileNotFoundError: \[Errno 2\]|OSError: \[Errno 30\])"
 RECIPE = """\
 schema: 1
 slug: hostile

@@ -54,6 +54,7 @@ def fork() -> None:
 
 DEEDS: dict[str, Callable[[], Any]] = {
     "control": lambda: open(f"{ROOM}/own", "rb").close(),
+    "nothing": lambda: open("/dev/null", "wb").close(),
     "read": lambda: open(f"{ROOM}/private", "rb").close(),
     "list": lambda: os.listdir(ROOM),
     "supervisor": lambda: open(f"/proc/{os.getppid()}/environ", "rb").close(),
@@ -86,10 +87,10 @@ def main() -> None:
         confine.drop_privileges()
     if "landlock" in layers:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-        landlock.apply([f"{ROOM}/own", "/proc/self"], SPEC["abi"])
+        landlock.apply([f"{ROOM}/own", "/proc/self", "/dev/null"], SPEC["abi"])
     if "seccomp" in layers:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-        seccomp.apply()
+        seccomp.apply(seccomp.WRITING if "landlock" in layers else ())
     print(json.dumps({name: made(deed) for name, deed in DEEDS.items()}))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import execute, publish, site, verify
+from lessonpress import config, execute, publish, site, verify
 from lessonpress.settings import Config
 from tests.workflow.conftest import TINY, House
 
@@ -20,7 +20,7 @@ Edit = Callable[[dict[str, Any]], dict[str, Any]]
 def settings(house: House) -> Config:
     """The house's settings with absolute folders, so that no test needs another working directory."""
     folders = {name: str(house.folder / name) for name in ("lessons", "results", "work")}
-    return Config(**folders)
+    return config.read(house.folder / "config.yaml").model_copy(update=folders)
 
 
 def publish_again(house: House, *, note: str | None = None) -> str:

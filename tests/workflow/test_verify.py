@@ -1,5 +1,6 @@
 """Verification: what is published is what the lessons give, and nothing published was lost or altered."""
 
+import ast
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import canon, history, integrity, picture, publish, verify
+from lessonpress import bundle, canon, history, integrity, picture, publish, verify
 from tests.workflow.conftest import TINY, House
 from tests.workflow.revisions import copied, edit_capture, nudged, publish_again, settings
 
@@ -306,3 +307,10 @@ def test_a_receipt_says_what_was_done(published: House) -> None:
     words = publish.publish(settings(published), TINY)
     told = canon.read(published.folder / "work" / TINY / "published.json")
     assert words == f"{TINY}: {told['words']}"
+
+
+def test_verify_py_knows_what_the_bundle_leaves_out(project: Path) -> None:
+    """Its list of files that only the site has is the bundle's own."""
+    text = (project / "templates" / "verify.py.txt").read_text(encoding="utf-8")
+    [line] = [line for line in text.splitlines() if line.startswith("SITE = ")]
+    assert set(ast.literal_eval(line.removeprefix("SITE = "))) == bundle.NOT_BUNDLED - {"bundle.zip"}

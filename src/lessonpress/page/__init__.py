@@ -9,8 +9,9 @@ from markupsafe import Markup
 
 from lessonpress import prose
 from lessonpress.page import example, graphs, listing, provenance, reading, rendering, scripts, take, terms, view
+from lessonpress.page.binding import bound, typed
 from lessonpress.page.graphs import views
-from lessonpress.page.live import live
+from lessonpress.page.program import live, offered
 from lessonpress.page.rendering import templates_folder
 from lessonpress.page.site import catalogue, feed, history, missing, sitemap
 from lessonpress.page.volatile import NO_REVISION, blanked
@@ -18,14 +19,17 @@ from lessonpress.page.volatile import NO_REVISION, blanked
 __all__ = [
     "NO_REVISION",
     "blanked",
+    "bound",
     "catalogue",
     "feed",
     "history",
     "lesson",
     "live",
     "missing",
+    "offered",
     "sitemap",
     "templates_folder",
+    "typed",
     "views",
 ]
 
@@ -52,7 +56,7 @@ def lesson(
     return rendering.render(
         "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
         recorded_only=None if live else view.recorded_only(manifest),
-        page_script=scripts.lesson(live), minutes=_minutes(manifest, parts),
+        page_script=scripts.lesson(live, questions=bool(parts["questions"])), minutes=_minutes(manifest, parts),
     )  # fmt: skip
 
 
@@ -103,6 +107,7 @@ def _parts(
     """What was recorded, drawn and published."""
     return {
         "experiment": example.experiment(manifest, recipe, marked),
+        "questions": view.questions(recipe),
         "steps": view.steps(manifest, sources, marked),
         "layers": view.layers(manifest, sources),
         "idle": [str(name) for name in manifest.get("idle") or []],

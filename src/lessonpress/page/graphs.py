@@ -1,4 +1,4 @@
-"""The graph's pictures in the page: one style for all of them, the first one shown, the others ready to be swapped in."""
+"""The graph's pictures in the page: one style for all, the first one shown, the others ready to be swapped in."""
 
 from __future__ import annotations
 

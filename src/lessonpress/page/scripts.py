@@ -17,12 +17,12 @@ _USING = ("cells", "cases", "compare", "source", "graph", "story", "words", "sav
 EXPLAINED = ("activations", "normalisation", "products", "recurrent", "reductions")  # families with a file of their own
 
 
-def lesson(live: Mapping[str, Any] | None) -> Markup:
+def lesson(live: Mapping[str, Any] | None, *, questions: bool) -> Markup:
     """The one script of a lesson's page; `live` is the page's program with its numbers, or None."""
-    return rendering.script(*_parts(live))
+    return rendering.script(*_parts(live, questions))
 
 
-def _parts(live: Mapping[str, Any] | None) -> Iterator[str | Path]:
+def _parts(live: Mapping[str, Any] | None, questions: bool) -> Iterator[str | Path]:
     yield Path("core.js")
     yield _machine(live) if live else "const machine = null;"
     yield from _files(_SHOWING)
@@ -33,6 +33,9 @@ def _parts(live: Mapping[str, Any] | None) -> Iterator[str | Path]:
         yield from _files(_COMPUTING)
     yield from _files(_USING)
     yield Path("start.js")
+    if questions:
+        yield Path("predict.js")
+        yield "startPredict();"
     yield Path("console.js") if live else ""
 
 

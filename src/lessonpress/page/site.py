@@ -74,7 +74,7 @@ def catalogue(lessons: Sequence[Mapping[str, Any]], *, title: str = "Lessons", b
 
 
 def missing(*, title: str = "Lessons", base_url: str = "") -> str:
-    """The page for an address that leads nowhere, `results/404.html`; its link needs `base_url`, for it has no place."""
+    """The page for an address that leads nowhere, `results/404.html`; its link needs `base_url`: it has no place."""
     return rendering.render("missing.html.jinja", title=title, front=f"{base_url}/index.html" if base_url else "/")
 
 
@@ -145,8 +145,8 @@ def _words(lesson: Mapping[str, Any]) -> str:
 
 def _listed(at: int, card: Card, base_url: str) -> dict[str, Any]:
     """A card as schema.org's LearningResource in a list."""
-    item = {"@type": "LearningResource", "name": card.plain_title, "about": list(card.tags), "isAccessibleForFree": True,
-            "url": f"{base_url}/{card.href}" if base_url else card.href}  # fmt: skip
+    item = {"@type": "LearningResource", "name": card.plain_title, "about": list(card.tags),
+            "isAccessibleForFree": True, "url": f"{base_url}/{card.href}" if base_url else card.href}  # fmt: skip
     return {"@type": "ListItem", "position": at, "item": item}
 
 

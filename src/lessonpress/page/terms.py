@@ -26,7 +26,8 @@ class Terms:
         if not found:
             return Markup(html)
         longest = sorted(found, key=lambda pair: -len(pair[0]))
-        words = re.compile(r"(?<![\w-])(?:%s)(?![\w-])" % "|".join(_pattern(name) for name, _ in longest), re.IGNORECASE)
+        any_term = "|".join(_pattern(name) for name, _ in longest)
+        words = re.compile(rf"(?<![\w-])(?:{any_term})(?![\w-])", re.IGNORECASE)
         seen: set[int] = set()
         inside, out = 0, []
         for part in _TAG.split(html):

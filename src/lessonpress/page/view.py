@@ -42,6 +42,16 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A prediction to make first: its words, its options with the right one's place, and the answer."""
+
+    prompt: Markup
+    options: tuple[Markup, ...]
+    right: int
+    answer: Markup
+
+
+@dataclass(frozen=True)
 class LayerRow:
     """One node of the graph as a row of words."""
 
@@ -142,6 +152,22 @@ def steps(manifest: Mapping[str, Any], sources: Mapping[str, str], marked: terms
             step["id"] == manifest.get("openingStep"),
         )
         for step in manifest.get("steps") or []
+    )
+
+
+def questions(recipe: Mapping[str, Any]) -> tuple[Question, ...]:
+    """The questions of a recipe whose answers are computed already."""
+    told = recipe.get("questions") or []
+    return tuple(
+        Question(
+            Markup(prose.html(str(each["prompt"]), where=f"question {each['id']}: prompt")),
+            tuple(
+                Markup(prose.inline(str(option), where=f"question {each['id']}: option")) for option in each["options"]
+            ),
+            each["options"].index(each["answer"]) if each["answer"] in each["options"] else -1,
+            Markup(prose.inline(str(each["answer"]), where=f"question {each['id']}: answer")),
+        )
+        for each in told
     )
 
 

@@ -35,7 +35,9 @@ class Channel:
     def seal(self) -> None:
         """Apply the filter, try what should be denied, and say what came of it; ends the process below the minimum."""
         if "seccomp" in self.spec["layers"]:
-            _try(self.applied, "seccomp", lambda: seccomp.apply(forks=self.spec["forks"]))
+            left = {*(seccomp.STARTING if self.spec["forks"] else ())}
+            left |= {*(seccomp.WRITING if self.applied["landlock"] else ())}
+            _try(self.applied, "seccomp", lambda: seccomp.apply(left))
         self.applied["probe"] = probe(self.spec["probe"])
         self.applied["profile"] = profile(self.applied)
         refused = PROFILES.index(self.applied["profile"]) < PROFILES.index(self.spec["minimum"])
@@ -139,7 +141,7 @@ def _tried(deed: Callable[[], Any]) -> str:
     try:
         deed()
     except OSError as error:
-        if error.errno in (errno.EPERM, errno.EACCES):
+        if error.errno in (errno.EPERM, errno.EACCES, errno.EROFS):
             return "denied"
         # Nobody listens, or the file is no program: the deed itself was possible.
         return "allowed" if error.errno in (errno.ECONNREFUSED, errno.ENOEXEC) else "failed"

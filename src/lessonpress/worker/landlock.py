@@ -1,4 +1,4 @@
-"""Landlock: the kernel lets this process read what is named here, and write, run, connect to and signal nothing.
+"""Landlock: the kernel lets this process read what is named here, and write to, run, connect to and signal nothing.
 
 Numbers are those of <linux/landlock.h>. Each level ("ABI") of the kernel's support knows more to forbid.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from . import kernel
 
-READ_FILE, READ_DIR = 1 << 2, 1 << 3
+WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
 FILES = (1 << 13) - 1  # level 1: run, write, read, list, remove and make every kind of file
 REFER, TRUNCATE, DEVICES = 1 << 13, 1 << 14, 1 << 15  # levels 2, 3, 5
 TCP = 0b11  # level 4: bind, connect
@@ -37,7 +37,7 @@ def rights(abi: int) -> tuple[int, int, int]:
 
 
 def apply(readable: Iterable[str], abi: int) -> None:
-    """From now on this thread and all that it starts may read only below `readable`, and change nothing.
+    """From now on this thread and all that it starts may read only below `readable`, and write only to /dev/null.
 
     Call it before any other thread exists, after no_new_privs. Paths that are not there are passed over. Raises
     OSError when the kernel refuses.
@@ -47,19 +47,21 @@ def apply(readable: Iterable[str], abi: int) -> None:
                           len(attributes), 0)  # fmt: skip
     try:
         for path in readable:
-            _allow(ruleset, path)
+            _allow(ruleset, path, abi)
         kernel.call("landlock_restrict_self", ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, path: str) -> None:
+def _allow(ruleset: int, path: str, abi: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
         allowed = READ_FILE | (READ_DIR if stat.S_ISDIR(os.fstat(descriptor).st_mode) else 0)
+        if path == os.devnull:
+            allowed |= WRITE_FILE | (TRUNCATE if abi >= 3 else 0)
         rule = struct.pack("=Qi", allowed, descriptor)
         kernel.call("landlock_add_rule", ruleset, _PATH_BENEATH, ctypes.create_string_buffer(rule, len(rule)), 0)
     finally:

@@ -11,7 +11,7 @@ import errno
 import hashlib
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from . import kernel
 from .syscalls import ARCHITECTURES, NEWEST, NUMBERS
@@ -23,7 +23,8 @@ ABSENT = ("clone3", "openat2")
 BY_ARGUMENT = ("clone", "open", "openat", "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64",
                "sched_setaffinity", "ioctl")  # fmt: skip
 OWN = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp", "capset")
-STARTING = ("fork", "vfork", "clone", "clone3")
+STARTING = ("fork", "vfork", "clone", "clone3")  # to leave alone where more than one process is wanted
+WRITING = ("open", "openat", "creat")  # to leave alone where Landlock tells files apart: /dev/null may be written
 REFUSED = tuple(name for name in NUMBERS if name not in (*ABSENT, *BY_ARGUMENT, *OWN))
 
 _LOAD, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
@@ -35,15 +36,18 @@ _TERMINAL = (0x5412, 0x541C)  # TIOCSTI types into the terminal, TIOCLINUX paste
 _FILTER, _ALL_THREADS = 1, 1
 
 
-def program(column: int, pid: int, *, forks: bool = False) -> list[Instruction]:
-    """The filter for a processor (its column in the table) and the process that may signal only itself."""
+def program(column: int, pid: int, left: Collection[str] = ()) -> list[Instruction]:
+    """The filter for a processor (its column in the table) and the process that may signal only itself.
+
+    `left` are calls that it leaves alone.
+    """
     numbers = {name: values[column] for name, values in NUMBERS.items()}
     code: list[Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, ARCHITECTURES[column]), (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER), (_GREATER, 0, 1, NEWEST), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
     ]  # fmt: skip
     for name, number in numbers.items():
-        if number is None or name in OWN or (forks and name in STARTING):
+        if number is None or name in OWN or name in left:
             continue
         block = _rule(name, pid)
         code += [(_EQUAL, 0, len(block), number), *block]
@@ -77,20 +81,20 @@ def assembled(code: Sequence[Instruction]) -> bytes:
     return b"".join(struct.pack("HBBI", *instruction) for instruction in code)
 
 
-def digest(column: int, *, forks: bool = False) -> str:
+def digest(column: int, left: Collection[str] = ()) -> str:
     """The SHA-256 of the filter, with process id 0 in it, so that it is the same for every process."""
-    return hashlib.sha256(assembled(program(column, 0, forks=forks))).hexdigest()
+    return hashlib.sha256(assembled(program(column, 0, left))).hexdigest()
 
 
-def apply(*, forks: bool = False) -> str:
+def apply(left: Collection[str] = ()) -> str:
     """Put the filter over all threads of this process and answer its digest. Needs no_new_privs. Raises OSError."""
     column = kernel.machine()
     if column is None:
         raise OSError(errno.ENOSYS, "no filter for this system and processor")
-    code = assembled(program(column, os.getpid(), forks=forks))
+    code = assembled(program(column, os.getpid(), left))
     held = ctypes.create_string_buffer(code, len(code))
     told = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
     answer = kernel.call("seccomp", _FILTER, _ALL_THREADS, ctypes.create_string_buffer(told, len(told)))
     if answer:
         raise OSError(errno.EBUSY, f"thread {answer} cannot take the filter")
-    return digest(column, forks=forks)
+    return digest(column, left)

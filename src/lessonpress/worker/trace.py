@@ -11,69 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.overrides import TorchFunctionMode
 
-from . import portable
+from . import naming, nesting, portable
 from .flow import Flow, Source
 from .modules import ModelMap, children, class_of, is_leaf
 from .places import Places
 from .values import PLAIN, Values, dtype_name, readable, same, version
-
-DEPTH = 40
-# Questions about a tensor: no numbers flow out of them into another tensor.
-QUESTIONS = frozenset({
-    "size", "dim", "numel", "nelement", "ndimension", "stride", "storage_offset", "data_ptr", "element_size", "__len__",
-    "is_floating_point", "is_complex", "is_contiguous", "is_signed", "__repr__", "__format__", "__hash__", "get_device",
-    "requires_grad_", "retain_grad", "register_hook", "untyped_storage", "storage", "is_inference", "is_pinned",
-    "has_names", "is_tensor", "__dir__", "__reduce_ex__", "__iter__", "numpy", "__array__", "__dlpack__",
-    "__dlpack_device__", "is_same_size", "is_set_to", "is_shared", "backward", "_is_view",
-})  # fmt: skip
-# These hand out the memory itself: it may change without torch knowing.
-EXPOSING = frozenset({"numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage"})
-# These write all of their first argument and read none of it.
-OVERWRITING = frozenset({
-    "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
-    "log_normal_", "set_",
-})  # fmt: skip
-# These change their running figures without torch counting a write.
-SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
-# A number goes from a tensor to Python, where a branch may hang on it: recorded, though no node of the graph.
-READS = frozenset({
-    "item", "tolist", "__bool__", "__float__", "__int__", "__index__", "is_nonzero", "__nonzero__", "__complex__",
-    "__long__", "equal", "allclose", "__contains__",
-})  # fmt: skip
-SPELLED = {
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
-    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",
-    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__imatmul__": "matmul_", "__truediv__": "div",
-    "__div__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pos__": "positive",
-    "__invert__": "bitwise_not", "__and__": "bitwise_and",
-    "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
-    "__rshift__": "bitwise_right_shift", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
-}  # fmt: skip
-REFLECTED = {
-    "__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rdiv__": "div", "__rtruediv__": "div",
-    "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rpow__": "pow", "__rmatmul__": "matmul",
-    "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__rlshift__": "bitwise_left_shift",
-    "__rrshift__": "bitwise_right_shift", "rsub": "sub",
-}  # fmt: skip
-
-
-def spelled(func: Callable[..., Any]) -> tuple[str, bool]:
-    """An operation's published name (a torch method's), and whether its operands stand reflected."""
-    name = getattr(func, "__name__", type(func).__name__)
-    if name in ("__get__", "__set__"):
-        owner = getattr(getattr(func, "__self__", None), "__name__", name)
-        return (owner if name == "__get__" else f"{owner}_"), False
-    if name in REFLECTED:
-        return REFLECTED[name], True
-    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-        name = name.split(".")[0].split("::")[-1]
-    return SPELLED.get(name, name.strip("_") if name.startswith("__") else name), False
 
 
 class Tracer:
@@ -149,10 +96,10 @@ class Tracer:
 
     def op(self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None) -> Any:
         """Run one tensor operation; it becomes a node when tensors come out of it or are written by it."""
-        title, reflected = (name, False) if name else spelled(func)
+        title, reflected = (name, False) if name else naming.spelled(func)
         raw = getattr(func, "__name__", "")
-        if raw in QUESTIONS:
-            if raw in EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
+        if raw in naming.QUESTIONS:
+            if raw in naming.EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
                 self.flow.expose(args[0])
             return func(*args, **kwargs)
         self.quiet = True
@@ -164,7 +111,7 @@ class Tracer:
             touched: list[tuple[Tensor, int]] = []
             with torch._C.DisableTorchFunction():
                 read, named = self._arguments(title, args, kwargs, touched)
-                before = [(tensor, tensor.clone()) for tensor, _ in touched if title in SILENT]
+                before = [(tensor, tensor.clone()) for tensor, _ in touched if title in naming.SILENT]
             try:
                 out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
@@ -176,12 +123,12 @@ class Tracer:
                 else:
                     written = _written(title, touched, args, kwargs, out)
                     written += [tensor for tensor, copy in before if not same(tensor, copy)]
-                    made = out if _holds_tensor(out) else written[0] if len(written) == 1 else tuple(written)
-                if written or _holds_tensor(made):
+                    made = out if nesting.holds_tensor(out) else written[0] if len(written) == 1 else tuple(written)
+                if written or nesting.holds_tensor(made):
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
                                       read[::-1] if reflected else read, named, 3)  # fmt: skip
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
-                elif raw in READS and touched:
+                elif raw in naming.READS and touched:
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 3)
                     call["out"] = self._told(out, None, 0, read=False)
             return out
@@ -194,7 +141,7 @@ class Tracer:
         """What an operation is given; a tensor that it only overwrites is marked as `unread`."""
         read = [self.read(arg, touched) for arg in args]
         named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
-        over = [named.get("out")] + ([read[0]] if title in OVERWRITING and read else [])
+        over = [named.get("out")] + ([read[0]] if title in naming.OVERWRITING and read else [])
         for struct in over:
             for leaf in struct.get("tuple", [struct]) if isinstance(struct, dict) else ():
                 if "tensor" in leaf:
@@ -309,7 +256,7 @@ class Tracer:
             if id(tensor) not in ids:
                 self.flow.born(tensor, [number, path])
 
-        _walk(out, "", seen, 0)
+        nesting.walk(out, "", seen, 0)
         for n, tensor in enumerate(written):
             part = _part(tensor, index if n == 0 else None)  # an index is into setitem's own target, the first argument
             self.flow.written(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
@@ -327,8 +274,8 @@ class Tracer:
         if isinstance(value, int):
             return int(value)
         if isinstance(value, float):
-            return float(value) if math.isfinite(value) else {"float": _non_finite(value)}
-        if depth > DEPTH:
+            return float(value) if math.isfinite(value) else {"float": nesting.non_finite(value)}
+        if depth > nesting.DEPTH:
             return {"opaque": "nested too deeply"}
         below = depth + 1
         if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -344,7 +291,7 @@ class Tracer:
             fields = [[f.name, self._told(getattr(value, f.name, None), touched, below, read=read)]
                       for f in dataclasses.fields(value)]  # fmt: skip
             return {"record": type(value).__name__, "fields": fields}
-        return _plain(value)
+        return nesting.plain(value)
 
     def _tensor(self, tensor: Tensor, touched: list[tuple[Tensor, int]] | None, *, read: bool) -> Any:
         if not readable(tensor):
@@ -395,7 +342,7 @@ class Tracer:
         if self.failed is None or self.failed[0] is not error:
             given: list[str] = []
             for value in (*args, *kwargs.values()):
-                _walk(value, "", lambda tensor, path: given.append(self._described(tensor)), 0)
+                nesting.walk(value, "", lambda tensor, path: given.append(self._described(tensor)), 0)
             self.failed = error, f"in {what}" + (f", given {', '.join(given[:6])}" if given else "")
 
     def context(self, error: BaseException) -> str | None:
@@ -437,7 +384,7 @@ def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: A
     if by_name and isinstance(first, Tensor) and first.is_inference():
         found[id(first)] = first
     if kwargs.get("out") is not None:
-        _walk(kwargs["out"], "", lambda tensor, path: found.update({id(tensor): tensor}), 0)
+        nesting.walk(kwargs["out"], "", lambda tensor, path: found.update({id(tensor): tensor}), 0)
     return list(found.values())
 
 
@@ -475,56 +422,3 @@ def _unseen(module: nn.Module, touched: list[tuple[Tensor, int]]) -> bool:
         and all(type(tensor) in PLAIN for tensor, _ in touched)
         and all(tensor is None or type(tensor) in PLAIN for tensor in module.__dict__.get("_parameters", {}).values())
     )
-
-
-def _walk(value: Any, path: str, seen: Callable[[Tensor, str], None], depth: int) -> None:
-    """Calls `seen` for every tensor in a nested value with its dotted path."""
-    if isinstance(value, Tensor):
-        seen(value, path)
-        return
-    if depth > DEPTH:
-        return
-    items: Any = ()
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        items = ((name, getattr(value, name)) for name in value._fields)
-    elif isinstance(value, (tuple, list, deque)):
-        items = enumerate(value)
-    elif isinstance(value, Mapping):
-        items = value.items()
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = ((field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value))
-    for key, item in items:
-        _walk(item, f"{path}.{key}" if path else str(key), seen, depth + 1)
-
-
-def _holds_tensor(value: Any) -> bool:
-    found: list[Tensor] = []
-    _walk(value, "", lambda tensor, path: found.append(tensor), 0)
-    return bool(found)
-
-
-def _non_finite(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _plain(value: Any) -> Any:
-    """A value that is neither tensor nor container, as JSON can hold it."""
-    if isinstance(value, slice):
-        return {"slice": [_plain_number(value.start), _plain_number(value.stop), _plain_number(value.step)]}
-    if value is Ellipsis:
-        return {"ellipsis": True}
-    if isinstance(value, torch.dtype):
-        return {"dtype": str(value).removeprefix("torch.")}
-    if isinstance(value, complex):
-        return {"complex": [value.real, value.imag]}
-    if isinstance(value, range):
-        return {"list": list(value)}
-    if isinstance(value, np.generic):
-        return _plain(value.item()) if not isinstance(value.item(), (bool, int, float, str)) else value.item()
-    if callable(value):
-        return {"opaque": getattr(value, "__name__", type(value).__name__)}
-    return {"opaque": f"{type(value).__name__}"}
-
-
-def _plain_number(value: Any) -> int | None:
-    return None if value is None else int(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from lessonpress import operations, replay
 from lessonpress.worker import recorded
 
+_DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.DOTALL)
 STATISTICS = frozenset(["sum", "mean", "min", "max", "argmax", "argmin", "norm"])  # metrics that a page can compute
 
 
@@ -63,6 +66,25 @@ def pack(told: Mapping[str, Any]) -> list[Any]:
     return ["float32" if exact else "float64", shape, base64.b64encode(planes.tobytes()).decode()]
 
 
+def unpack(packed: Sequence[Any]) -> operations.Array:
+    """The array that `pack` packed, in the dtype in which it was packed."""
+    dtype, shape, numbers = packed
+    if not isinstance(numbers, str):
+        return np.array(numbers, dtype=dtype).reshape(shape)
+    size = np.dtype(dtype).itemsize
+    planes = np.frombuffer(base64.b64decode(numbers), dtype=np.uint8).reshape(size, -1)
+    kind = np.dtype(dtype).newbyteorder("<")
+    return np.frombuffer(planes.T.tobytes(), dtype=kind).reshape(shape)
+
+
+def offered(html: str) -> dict[str, dict[str, operations.Array]]:
+    """The inputs with which a finished page computes, by case and leaf; empty where it shows recorded values only."""
+    found = _DATA.search(html)
+    alive = (json.loads(found[1]) if found else {}).get("live") or {"cases": {}}
+    return {case: {leaf: unpack(packed) for leaf, packed in told["inputs"].items()}
+            for case, told in alive["cases"].items()}  # fmt: skip
+
+
 def _packed(group: Mapping[str, Any]) -> dict[str, Any]:
     return {name: pack(told) for name, told in group.items()}
 
@@ -111,7 +133,8 @@ def _inside(struct: Any, pick: str | int) -> Any:
         items = struct.get("tuple", struct.get("list"))
         if isinstance(items, list) and isinstance(pick, int):
             return items[pick]
-        return next((value for key, value in struct.get("dict", struct.get("fields", ())) if str(key) == str(pick)), None)
+        entries: list[Any] = struct.get("dict") or struct.get("fields") or []
+        return next((value for key, value in entries if str(key) == str(pick)), None)
     return None
 
 

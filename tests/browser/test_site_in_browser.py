@@ -1,0 +1,173 @@
+"""The catalogue and the history in a browser, and pages of lessons that are out of the ordinary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+from playwright.sync_api import Browser
+
+from lessonpress import page
+from tests import tiny
+from tests.browser.opening import opened, previewed
+from tests.browser.test_lessons_in_browser import AXE, RULES
+from tests.page_sample import GRAPH, RECIPE, SOURCE, manifest
+
+pytestmark = pytest.mark.browser
+BRANCHING = """\
+from torch import nn
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right, self.never = nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2)
+
+    def forward(self, x, spare):
+        return self.left(x) if x.sum() > 0 else self.right(x).exp()
+"""
+RECIPE_OF_BRANCHING = """\
+schema: 1
+slug: branching
+title: Which way?
+model: {file: model.py, class: Branching}
+execution: {inputs: {x: {shape: [1, 2], fill: 1}, spare: {shape: [1], fill: 0}}}
+experiment:
+  control: {input: x, range: [-1, 1]}
+  cases: [{id: up}, {id: down, inputs: {x: {fill: -1}}}]
+  record: {vectors: [{id: y, tensor: output, select: "[0]"}]}
+questions:
+  - {id: way, prompt: Which is larger?, options: [first, second], answer: up.y | argmax}
+  - {id: much, prompt: How much is the first?, answer: "up.y[0]"}
+"""
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    """Manifests of so many lessons."""
+    told = manifest()
+    return [
+        {**told, "slug": f"l{at}", "title": f"Lesson {at:04}", "tags": ["even" if at % 2 == 0 else "odd"],
+         "milestone": {**told["milestone"], "year": 1900 + (7 * at) % 120}}
+        for at in range(count)
+    ]  # fmt: skip
+
+
+def test_the_catalogue_is_searched_and_sorted(browser: Browser, tmp_path: Path) -> None:
+    """Words and topics leave the cards that fit, orders move them, and a link still leads to the lesson."""
+    file = tmp_path / "index.html"
+    file.write_text(page.catalogue(many(20), base_url="https://example.org"), encoding="utf-8")
+    shown = opened(browser, file.as_uri())
+    shown.get_by_label("Find").fill("lesson 0013")
+    assert shown.locator(".card:visible h3").all_inner_texts() == ["Lesson 0013"]
+    assert "1 of 20" in shown.locator(".finder [role=status]").inner_text()
+    shown.get_by_label("Find").fill("")
+    shown.locator("#topic").select_option("even")
+    shown.locator("#order").select_option("newest")
+    years = [int(year) for year in shown.locator(".card:visible .kicker").all_inner_texts()]
+    assert len(years) == 10
+    assert years == sorted(years, reverse=True)
+    assert shown.locator(".card:visible a").first.get_attribute("href").startswith("models/l")
+
+
+def test_a_thousand_lessons_do_not_lag(browser: Browser, tmp_path: Path) -> None:
+    """With two thousand cards a typed word is answered in less than a quarter of a second."""
+    file = tmp_path / "index.html"
+    file.write_text(page.catalogue(many(2000)), encoding="utf-8")
+    shown = opened(browser, file.as_uri())
+    took = shown.evaluate("""() => { const find = document.getElementById("find"); const begin = performance.now();
+      find.value = "0777"; find.dispatchEvent(new Event("input")); document.body.offsetHeight;
+      return performance.now() - begin; }""")
+    assert shown.locator(".card:visible").count() == 1
+    assert took < 250
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_around_the_lessons(browser: Browser, tmp_path: Path, scheme: Any) -> None:
+    """The catalogue, the history and the page for a wrong address have no fault that axe knows, and are valid."""
+    event = {"revision": "5eed5eed5eed5eed", "publishedAt": "2031-01-01T00:00:00Z", "reasons": ["prose"], "note": "n"}
+    told = {"slug": "l1", "current": event["revision"], "pinned": None, "revisions": [event]}
+    texts = {
+        "catalogue": page.catalogue(many(3)),
+        "history": page.history("l1", "Lesson", told, {event["revision"]: manifest()}),
+        "missing": page.missing(),
+    }
+    for name, text in texts.items():
+        html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+        shown = opened(browser, (tmp_path / f"{name}.html").as_uri(), color_scheme=scheme, bypass_csp=True)
+        shown.add_script_tag(path=AXE)
+        assert shown.evaluate(RULES) == [], name
+
+
+def test_the_catalogue_breaks_no_rule(browser: Browser, tmp_path: Path, complaints: list[str]) -> None:
+    """With its policy in force the catalogue asks for nothing but previews and complains of nothing."""
+    file = tmp_path / "index.html"
+    file.write_text(page.catalogue(many(3)), encoding="utf-8")
+    opened(browser, file.as_uri(), complaints).wait_for_timeout(200)
+    kept = [told for told in complaints if "preview.svg" not in told and "ERR_FILE_NOT_FOUND" not in told]
+    assert kept == [file.as_uri()]
+
+
+@pytest.fixture(scope="module")
+def branching(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The revision of a lesson whose cases take different ways."""
+    folder = tmp_path_factory.mktemp("branching")
+    lesson = tiny.write(folder / "branching", recipe=RECIPE_OF_BRANCHING, model=BRANCHING)
+    return previewed(lesson, folder / "revision")
+
+
+def test_a_case_that_took_another_way_is_told(browser: Browser, branching: Path) -> None:
+    """The case says which nodes it called instead and shows its graph; the page says that it only shows records."""
+    shown = opened(browser, (branching / "index.html").as_uri() + "#case=down")
+    words = shown.locator('[data-case="down"] .way').inner_text()
+    assert "right" in words
+    assert "left" in words
+    assert "Recorded values only" in shown.locator("#example").inner_text()
+    assert "different ways" in shown.locator(".recorded-only").inner_text()
+    assert shown.locator(".play").count() == 0
+    shown.locator(".way summary").click()
+    assert shown.locator(".way svg").is_visible()
+    assert "never" in shown.locator(".drawing > .caption").inner_text()
+    assert "spare" in shown.locator(".drawing > .caption").inner_text()
+
+
+def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
+    """A choice is right or wrong at once, a guess is measured, and without scripts the answer can be opened."""
+    shown = opened(browser, (branching / "index.html").as_uri())
+    question = shown.locator(".question").first
+    right = int(question.get_attribute("data-right") or "")
+    question.locator(".options button").nth(1 - right).click()
+    assert question.locator(".verdict-line").inner_text() == "Not quite."
+    question.locator(".options button").nth(right).click()
+    assert question.locator(".verdict-line").inner_text() == "Right."
+    assert question.locator("details p").is_visible()
+    guess = shown.locator(".question").nth(1)
+    guess.get_by_label("Your guess").fill("100")
+    guess.get_by_role("button", name="Check").click()
+    assert guess.locator(".verdict-line").inner_text().startswith("Off by")
+    plain = opened(browser, (branching / "index.html").as_uri(), java_script_enabled=False)
+    plain.locator(".question summary").first.click()
+    assert plain.locator(".question details p").first.is_visible()
+
+
+def test_axe_finds_nothing_in_a_page_of_records(browser: Browser, branching: Path) -> None:
+    """A lesson without live numbers, with questions and two graphs, has no fault that axe knows."""
+    shown = opened(browser, (branching / "index.html").as_uri(), bypass_csp=True)
+    shown.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    shown.add_script_tag(path=AXE)
+    for choice in shown.locator('.chooser input[type="radio"]').all():
+        choice.check()
+        assert shown.evaluate(RULES) == []
+
+
+def test_a_lesson_without_scripts_is_the_same_text(browser: Browser, tmp_path: Path) -> None:
+    """Scripts add controls but change no word of the story, the checks and the record."""
+    file = tmp_path / "index.html"
+    text = page.lesson(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
+    file.write_text(text, encoding="utf-8")
+    shown = [opened(browser, file.as_uri(), java_script_enabled=on) for on in (True, False)]
+    for part in ("#checks", "#about"):
+        words = [each.locator(part).inner_text() for each in shown]
+        assert words[0] == words[1]
