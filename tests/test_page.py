@@ -356,7 +356,7 @@ def test_hostile_text_stays_text() -> None:
     """Markup, template syntax and direction overrides in any text of a lesson are shown, not obeyed."""
     text = page.lesson(poisoned(manifest()), recipe=RECIPE, graph_svg=GRAPH, sources={f"a{HOSTILE}.py": f"# {HOSTILE}"})
     outline = Outline(text)
-    assert [tag for tag, _ in outline.elements].count("script") == 2
+    assert [tag for tag, _ in outline.elements].count("script") == 3
     assert "img" not in {tag for tag, _ in outline.elements}
     assert "\u202e" not in text
     assert "{{ 7 * 7 }}" in outline.words()

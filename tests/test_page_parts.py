@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -15,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from ruamel.yaml import YAML
 
-from lessonpress import bundle, operations, page
-from lessonpress.page import graphs, program, reading, shrink, take, terms
+from lessonpress import bundle, layout, operations, page, picture
+from lessonpress.page import graphs, heatmap, program, reading, shrink, take, terms
 from tests import javascript_runner
-from tests.page_sample import manifest
+from tests.page_sample import RECIPE, SOURCE, manifest
 
 TERMS = terms.of([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
 
@@ -79,7 +80,7 @@ def test_pictures_stop_at_their_room() -> None:
     """Further pictures are left out before a page gets heavy."""
     layers = [part for i in range(3) for part in (layer(f"m{i}", kind="module"), layer(f"m{i}.x", f"m{i}"))]
     found = graphs.views({"layers": layers, "connections": []}, lambda folded, ids: "<svg>" + "x" * 15_000 + "</svg>")
-    assert len(found) == 2
+    assert len(found) == 1
 
 
 def test_a_case_of_its_own_way_says_what_it_called() -> None:
@@ -89,6 +90,37 @@ def test_a_case_of_its_own_way_says_what_it_called() -> None:
     way = graphs.own_way(told, case, {"loud": "<svg><style>x</style>y</svg>"})
     assert way is not None
     assert (way.more, way.less, way.picture) == (("extra",), ("share",), "<svg>y</svg>")
+
+
+def weight(count: int) -> tuple[int, int]:
+    """The page's bytes and the graph's nodes for a model of so many layers in blocks of ten."""
+    blocks = [layer(f"body.{at}", "body", "module") for at in range(count // 10)]
+    leaves = [layer(f"body.{at // 10}.linear{at % 10}", f"body.{at // 10}") for at in range(count)]
+    called = [{"file": "model.py", "line": 16, "endLine": 16, "column": 13, "endColumn": 30}]
+    full = {"params": {"in_features": 64, "out_features": 64}, "called": called,
+            "outputs": [{"shape": [1, 64], "dtype": "float32"}]}  # fmt: skip
+    layers = [layer("body", None, "module"), *blocks, *({**leaf, **full} for leaf in leaves)]
+    pairs = itertools.pairwise(leaf["id"] for leaf in leaves)
+    connections = [{"id": f"e{at}", "source": a, "target": b, "shape": [1, 64]} for at, (a, b) in enumerate(pairs)]
+
+    def draw(folded: frozenset[str], ids: str = "n") -> str:
+        placement = layout.place(layers, connections, collapsed=folded)
+        return picture.svg(layers, connections, placement, title="t", ids=ids)
+
+    drawn = {"layers": layers, "connections": connections}
+    text = page.lesson(
+        {**manifest(), **drawn, "steps": []}, recipe=RECIPE, graph_svg=draw(layout.fold(layers, connections)),
+        sources={"model.py": SOURCE}, pictures=page.views(drawn, draw),
+    )  # fmt: skip
+    return len(text.encode()), len(layers)
+
+
+@pytest.mark.parametrize("count", [100, 1000])
+def test_a_graph_is_light(count: int) -> None:
+    """A graph of n nodes costs a page at most 50 kB and 200 bytes a node."""
+    least, _ = weight(10)
+    most, nodes = weight(count)
+    assert most - least <= 50_000 + 200 * nodes
 
 
 @pytest.mark.browser
@@ -167,3 +199,29 @@ def test_the_sitemap_lists_pages() -> None:
 def test_a_lost_reader_is_led_home() -> None:
     """The page for a wrong address links the front page by an absolute address."""
     assert 'href="https://example.org/sub/index.html"' in page.missing(base_url="https://example.org/sub")
+
+
+# Machado, Oliveira and Fernandes (2009), full strength, on linear RGB.
+BLINDNESS = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def seen(colour: str, matrix: list[list[float]]) -> np.ndarray[Any, Any]:
+    """A colour #rrggbb in CIELAB as somebody with a colour blindness sees it."""
+    coded = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
+    x, y, z = TO_XYZ @ np.clip(np.array(matrix) @ linear, 0, 1) / np.array([0.9505, 1.0, 1.089])
+    a, b, c = (np.cbrt(v) if v > 0.008856 else 7.787 * v + 16 / 116 for v in (x, y, z))
+    return np.array([116 * b - 16, 500 * (a - b), 200 * (b - c)])
+
+
+@pytest.mark.parametrize("kind", BLINDNESS)
+def test_colours_are_told_apart_by_all(kind: str) -> None:
+    """Above, below and zero differ clearly (CIE76 above 15) for three kinds of colour blindness; signs say the same."""
+    tones = [seen(heatmap.colour(value, 1.0), BLINDNESS[kind]) for value in (1.0, 0.0, -1.0)]
+    for one, other in itertools.combinations(tones, 2):
+        assert np.linalg.norm(one - other) > 15

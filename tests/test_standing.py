@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lessonpress.page.program import offered, pack, unpack
 
 from lessonpress import canon, standing
+from lessonpress.page.program import offered, pack, unpack
 from lessonpress.worker import recorded
 from tests import tiny
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -195,6 +196,42 @@ def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     run(tmp_path, monkeypatch, LEAVING[name], isolation=OPEN.model_copy(update={"bubblewrap": outer}), processes=99,
         wall_seconds=2)  # fmt: skip
     assert {one.pid for one in family.descendants(os.getpid())} <= before  # zombies count
+
+
+@linux
+@pytest.mark.parametrize("outer", ["never", "auto"])
+def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, outer: str) -> None:
+    """CI kills jobs without a word: the worker goes with its parent, which can do nothing any more."""
+    (tmp_path / "sleeper.py").write_text(HEAD + "open('/dev/null', 'w'); time.sleep(60)\n")
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom lessonpress import supervise\n"
+        "from lessonpress.settings import Isolation, Limits\n"
+        f"room, own = Path({str(tmp_path)!r}), supervise.child.environment\n"
+        "supervise.child.environment = lambda scratch: {**own(scratch), 'PYTHONPATH': str(room)}\n"
+        f"outer = Isolation(minimum='posix-basic', bubblewrap={outer!r})\n"
+        "supervise.run('sleeper', [str(room)], room, Limits(), outer, layers=supervise.Layers(()))\n"
+    )
+    around = {**os.environ, "TMPDIR": str(tmp_path)}  # a killed process cannot tidy up
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, env=around)
+    deadline = time.monotonic() + 20
+    found: list[int] = []
+    while time.monotonic() < deadline and not found:
+        time.sleep(0.1)
+        found = [one.pid for one in family.descendants(parent.pid) if _runs(one.pid, b"sleeper")]
+    time.sleep(0.3)
+    parent.kill()
+    parent.wait()
+    while time.monotonic() < deadline and any(_runs(pid, b"sleeper") for pid in found):
+        time.sleep(0.05)
+    assert found
+    assert not any(_runs(pid, b"sleeper") for pid in found)
+
+
+def _runs(pid: int, word: bytes) -> bool:
+    try:
+        return word in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 @linux

@@ -186,11 +186,15 @@ def checksums(files: Mapping[str, bytes]) -> bytes:
 
 def zipped(files: Mapping[str, bytes], folder: str) -> bytes:
     """The bundle: everything needed to repeat and verify, in one folder; equal files give equal bytes."""
+    return archived({name: data for name, data in files.items() if name not in NOT_BUNDLED}, folder)
+
+
+def archived(files: Mapping[str, bytes], folder: str) -> bytes:
+    """A zip of files in one folder, sorted and without compression and dates."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:  # zlib's bytes differ between its versions
         for name, data in sorted(files.items()):
-            if name not in NOT_BUNDLED:
-                entry = zipfile.ZipInfo(f"{folder}/{name}", EARLIEST)
-                entry.external_attr, entry.create_system = 0o644 << 16, 3
-                archive.writestr(entry, data)
+            entry = zipfile.ZipInfo(f"{folder}/{name}", EARLIEST)
+            entry.external_attr, entry.create_system = 0o644 << 16, 3
+            archive.writestr(entry, data)
     return out.getvalue()

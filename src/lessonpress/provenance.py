@@ -44,7 +44,8 @@ def _root(manifest: Mapping[str, Any], entities: list[dict[str, Any]], papers: l
     if manifest["tags"]:
         root["keywords"] = ", ".join(manifest["tags"])
     if papers:
-        root["citation"] = [{"@id": paper["@id"]} for paper in papers]
+        cited = [{"@id": paper["@id"]} for paper in papers]
+        root["citation"] = cited if len(cited) > 1 else cited[0]  # as RO-Crate wants single values
     return {**root, "author": {"@id": "#curator"}} if manifest["curator"] else root
 
 

@@ -180,7 +180,7 @@ class Term(Record):
 
 
 class Question(Record):
-    """A prediction to make first; the right answer is an expression over the recorded values, computed at build time."""
+    """A prediction to make first; its answer is an expression over the recorded values, computed at build time."""
 
     id: Id
     prompt: str

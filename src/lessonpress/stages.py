@@ -23,8 +23,8 @@ PACKAGE = Path(__file__).parent
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
-    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture", "plan",
-    "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
+    "plan", "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
 )  # fmt: skip
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
@@ -36,8 +36,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     # Where only numbers differ, publish records and renders once more.
     "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "judging", "lock", "publish",
                 "published", "record", "standing", "supervise/*"),
-    "site": ("canon", "comparison", "errors", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "published", "replay", "schema", "settings", "site", "weights", "worker/*", "templates/*"),
+    "site": (*LESSON, "canon", "comparison", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
+             "published", "replay", "schema", "site", "weights", "worker/*", "templates/*"),
 }  # fmt: skip
 
 

@@ -4,8 +4,10 @@ const pictures = new Map();
 let zoom = null; // null: as wide as there is room
 let lit = null;
 const nodesOf = () => all("g.node[data-id]", graph);
+// The module around a node: what its id tells, or else what the page was told.
+const parentOf = (id) => data.parents[id] ?? (/^\w+@(.*)#\d+$/.exec(id)?.[1] || id.slice(0, Math.max(0, id.lastIndexOf("."))));
 const shownAs = (id) => {
-  for (let each = id; each; each = data.parents[each]) {
+  for (let each = id; each; each = parentOf(each)) {
     const found = all("g[data-id]", graph).find((element) => !element.matches(".edge") && (element.dataset.id === each || element.dataset.members?.split("\n").includes(each)));
     if (found) return found;
   }
@@ -16,7 +18,7 @@ const figuresAt = (id) => (data.records[id] ?? []).flatMap((place) => sections.f
   const { kind, at } = keyOf(figure);
   return `${kind}/${at}` === place && shownFigures().includes(figure);
 }));
-const rowOf = (id) => all("tr[data-node]").find((row) => row.dataset.node === id);
+const rowOf = (id) => all(".layers tbody tr").find((row) => row.cells[0].textContent === id);
 const describe = (id) => {
   const cells = rowOf(id)?.cells;
   const words = cells ? [cells[1].textContent, cells[3].textContent].filter(Boolean).join(", gives ") : "";
@@ -102,7 +104,7 @@ const onNodeKey = (event, node) => {
     event.preventDefault();
     lightNode(node.dataset.id);
   } else if (event.key.toLowerCase() === "f" && !event.ctrlKey && !event.metaKey) {
-    toggleFold(foldable().includes(node.dataset.id) ? node.dataset.id : data.parents[node.dataset.id]);
+    toggleFold(foldable().includes(node.dataset.id) ? node.dataset.id : parentOf(node.dataset.id));
   } else if (event.key.startsWith("Arrow")) {
     const next = neighbour(node, event.key);
     event.preventDefault();

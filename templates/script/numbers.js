@@ -4,7 +4,7 @@ const short = (value, whole = false) => (whole || !Number.isFinite(value) ? exac
 const signed = (value) => (value > 0 ? "+" : "") + short(value);
 const shapeWords = (shape) => (shape.length ? shape.join(" × ") : "a single number");
 // Values recorded as text are numbers that JSON lacks.
-const numeric = (value) => (typeof value === "string" ? Number(value) : Number(value));
+const numeric = Number;
 // The place of element `at` of an array, axis by axis.
 const placeOf = (at, shape) => {
   const place = [];

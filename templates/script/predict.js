@@ -1,5 +1,5 @@
 // Predict first: a choice is answered at once, by the option that the record proves right.
-const startPredict = () => all(".question").forEach((question) => {
+const startPredict = () => all(".prediction").forEach((question) => {
   const right = Number(question.dataset.right);
   const verdict = make("p", { className: "verdict-line", role: "status" });
   const options = all(".options li", question);

@@ -32,6 +32,7 @@ RECIPE_OF_BRANCHING = """\
 schema: 1
 slug: branching
 title: Which way?
+question: Left or right?
 model: {file: model.py, class: Branching}
 execution: {inputs: {x: {shape: [1, 2], fill: 1}, spare: {shape: [1], fill: 0}}}
 experiment:
@@ -65,7 +66,7 @@ def test_the_catalogue_is_searched_and_sorted(browser: Browser, tmp_path: Path) 
     shown.get_by_label("Find").fill("")
     shown.locator("#topic").select_option("even")
     shown.locator("#order").select_option("newest")
-    years = [int(year) for year in shown.locator(".card:visible .kicker").all_inner_texts()]
+    years = [int(text) for text in shown.locator(".card:not([hidden]) .kicker").all_text_contents()]
     assert len(years) == 10
     assert years == sorted(years, reverse=True)
     assert shown.locator(".card:visible a").first.get_attribute("href").startswith("models/l")
@@ -136,20 +137,20 @@ def test_a_case_that_took_another_way_is_told(browser: Browser, branching: Path)
 def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
     """A choice is right or wrong at once, a guess is measured, and without scripts the answer can be opened."""
     shown = opened(browser, (branching / "index.html").as_uri())
-    question = shown.locator(".question").first
+    question = shown.locator(".prediction").first
     right = int(question.get_attribute("data-right") or "")
     question.locator(".options button").nth(1 - right).click()
     assert question.locator(".verdict-line").inner_text() == "Not quite."
     question.locator(".options button").nth(right).click()
     assert question.locator(".verdict-line").inner_text() == "Right."
     assert question.locator("details p").is_visible()
-    guess = shown.locator(".question").nth(1)
+    guess = shown.locator(".prediction").nth(1)
     guess.get_by_label("Your guess").fill("100")
     guess.get_by_role("button", name="Check").click()
     assert guess.locator(".verdict-line").inner_text().startswith("Off by")
     plain = opened(browser, (branching / "index.html").as_uri(), java_script_enabled=False)
-    plain.locator(".question summary").first.click()
-    assert plain.locator(".question details p").first.is_visible()
+    plain.locator(".prediction summary").first.click()
+    assert plain.locator(".prediction details p").first.is_visible()
 
 
 def test_axe_finds_nothing_in_a_page_of_records(browser: Browser, branching: Path) -> None:

@@ -20,6 +20,7 @@ SECRET = "correct-horse-battery-staple"
 CALLS = ("mq_open", "process_vm_readv", "unshare", "bpf", "perf_event_open", "userfaultfd", "keyctl", "io_uring_setup",
          "personality")  # fmt: skip
 GETPID = (39, 172)
+KEY = 0x1E550
 
 
 class World:
@@ -60,7 +61,7 @@ class World:
             "home": str(self.home), "key": str(self.key), "repository": str(self.repository), "name": self.name,
             "port": self.listener.getsockname()[1], "datagrams": self.datagrams.getsockname()[1],
             "unix": str(self.root / "socket"), "abstract": f"\0{self.name}", "supervisor": os.getpid(),
-            "victim": self.victim.pid, "GETPID": GETPID[column],
+            "victim": self.victim.pid, "GETPID": GETPID[column], "KEY": KEY,
             **{name.upper(): NUMBERS[name][column] for name in CALLS},
         }  # fmt: skip
         return "\n".join([*(f"{name} = {value!r}" for name, value in told.items()), "own = __file__", ""])
@@ -69,8 +70,8 @@ class World:
         """Everything that an attack could have changed, as values to compare."""
         return {
             "files": _files(self.root), "temporary files": _names(os.environ["TMPDIR"]),
-            "shared memory": _names("/dev/shm"),
-            "IPC": [_lines(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")],
+            "shared memory": [name for name in _names("/dev/shm") if self.name in name],  # others use it, too
+            "IPC": [_held(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")],
             "processes": len(family.descendants(os.getpid())), "victim": _state(self.victim.pid),
             "priority": os.getpriority(os.PRIO_PROCESS, self.victim.pid), "limits": _limits(self.victim.pid),
             "visitors": [_visited(server) for server in (self.listener, self.unix, self.abstract, self.datagrams)],
@@ -97,12 +98,15 @@ def _names(folder: str) -> list[str]:
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
-def _lines(path: str) -> int:
-    return len(Path(path).read_text().splitlines()) if os.path.exists(path) else 0
+def _held(path: str) -> bool:
+    """Whether the attacks' key is in a table of the kernel's."""
+    return os.path.exists(path) and any(line.split()[0] == str(KEY) for line in Path(path).read_text().splitlines())
 
 
 def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0].replace("R", "S")
+    """Whether a process lives, was stopped (or is being debugged), or has ended."""
+    letter = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return {"T": "stopped", "t": "debugged", "Z": "ended", "X": "ended"}.get(letter, "alive")
 
 
 def _limits(pid: int) -> str:

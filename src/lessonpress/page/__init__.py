@@ -84,6 +84,7 @@ def _words(manifest: Mapping[str, Any], marked: terms.Terms) -> dict[str, Any]:
         "summary": prose.plain(str(manifest.get("description") or manifest.get("question") or title)),
         "category": prose.plain(str(manifest.get("category") or "")),
         "tags": [str(tag) for tag in manifest.get("tags") or []],
+        "about": take.about(manifest),
         "milestone": _milestone(manifest.get("milestone") or {}),
         "scope": Markup(prose.html(str((manifest.get("provenance") or {}).get("scope") or ""))),
         "limitations": Markup(prose.html(str(manifest.get("limitations") or ""), where="limitations")),
@@ -110,6 +111,7 @@ def _parts(
         "questions": view.questions(recipe),
         "steps": view.steps(manifest, sources, marked),
         "layers": view.layers(manifest, sources),
+        "nodes": len(manifest.get("layers") or []),
         "idle": [str(name) for name in manifest.get("idle") or []],
         "unused": [str(name) for name in manifest.get("unusedInputs") or []],
         "listings": listing.listings({name: text for name, text in sources.items() if name != recipe.get("checks")}),
@@ -129,7 +131,7 @@ def _parts(
             "metrics": example.metric_values(manifest),
             "records": view.records(manifest, recipe),
             "places": view.places(manifest, sources),
-            "parents": {layer["id"]: layer["parent"] for layer in manifest.get("layers") or [] if layer.get("parent")},
+            "parents": view.parents(manifest),
         },
     }
 

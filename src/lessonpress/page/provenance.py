@@ -10,6 +10,7 @@ from typing import Any
 
 from lessonpress.page import numbers
 
+_MACHINE_ONLY = frozenset(["seccomp", "probe", "kernel", "uid", "ended"])
 _LONGEST = 60  # characters of an input's values that are written out
 
 
@@ -66,9 +67,16 @@ def facts(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
         Fact("PyTorch", str(provenance.get("torch") or ""), True),
         Fact("Platform", flat(provenance.get("platform") or provenance.get("host")), True),
         Fact("CPU level", flat(provenance.get("cpu")), True),
-        Fact("Isolation", flat(provenance.get("isolation")), True),
+        Fact("Isolation", flat(_shown(provenance.get("isolation"))), True),
     ]
     return tuple(Fact(each.term, each.text or "not recorded", each.volatile) for each in volatile)
+
+
+def _shown(isolation: Any) -> Any:
+    """The isolation without what only a machine compares; manifest.json has all of it."""
+    if not isinstance(isolation, Mapping):
+        return isolation
+    return {name: value for name, value in isolation.items() if name not in _MACHINE_ONLY}
 
 
 def settings(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:

@@ -1,4 +1,4 @@
-"""What a reader takes along besides the files: how to cite a revision."""
+"""What a reader or a search engine takes along besides the files: how to cite a revision, what it is."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ class Citation:
     before: str
     year: str
     after: str
+
+
+def about(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The lesson in the words of schema.org, without dates and addresses: a page does not know where it is served."""
+    told = {
+        "name": prose.plain(str(manifest["title"])), "keywords": [str(tag) for tag in manifest.get("tags") or []],
+        "author": prose.plain(str(manifest.get("curator") or "")),
+        "license": prose.plain(str(manifest.get("license") or "")),
+        "version": str(manifest.get("revision") or ""),
+    }  # fmt: skip
+    kept = {key: value for key, value in told.items() if value}
+    return {"@context": "https://schema.org", "@type": "LearningResource", **kept, "isAccessibleForFree": True}
 
 
 def citation(manifest: Mapping[str, Any]) -> Citation:

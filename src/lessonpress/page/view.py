@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from lessonpress.page.listing import Line
 from lessonpress.worker import recorded
 
 _EXCERPT = 10  # lines of source that a step quotes at most
+ROWS = 400  # nodes that the page lists; graph.tensorviz.json has them all
 # Part of every revision folder, though no manifest can hold its own digest or that of a file it is in.
 _ALWAYS = ("bundle.zip", "manifest.json", "identity.json", "CITATION.cff", "SHA256SUMS")
 
@@ -102,7 +104,9 @@ def places(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str,
     """
     anchors = listing.anchors(sources)
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for layer in manifest.get("layers") or []:
+    layers = manifest.get("layers") or []
+    aimed = {step.get("target") for step in manifest.get("steps") or []}
+    for layer in [*layers[:ROWS], *(each for each in layers[ROWS:] if each["id"] in aimed)]:
         spots = [*(layer.get("called") or []), *([layer["source"]] if layer.get("source") else [])]
         known = [spot for spot in spots if _file(spot, sources) in anchors]
         found[layer["id"]] = [_stretch(spot, anchors[_file(spot, sources)]) for spot in known]
@@ -171,6 +175,18 @@ def questions(recipe: Mapping[str, Any]) -> tuple[Question, ...]:
     )
 
 
+def parents(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The modules around nodes whose ids do not tell: `a.b` is inside `a`, `add@a#0` too."""
+    layers = manifest.get("layers") or []
+    told = ((str(layer["id"]), layer.get("parent")) for layer in layers)
+    return {name: parent for name, parent in told if parent and parent != _scope(name)}
+
+
+def _scope(name: str) -> str:
+    operation = re.fullmatch(r"\w+@(.*)#\d+", name, re.DOTALL)
+    return operation[1] if operation else name.rpartition(".")[0]
+
+
 def layers(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[LayerRow, ...]:
     """The graph as a table: what a reader who cannot see the picture gets, and more."""
     return tuple(
@@ -182,7 +198,7 @@ def layers(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Lay
             str(layer.get("calls", "")),
             next(iter(_quoted(layer, sources, {})), None),
         )
-        for layer in manifest.get("layers") or []
+        for layer in (manifest.get("layers") or [])[:ROWS]
     )
 
 

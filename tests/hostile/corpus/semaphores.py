@@ -9,5 +9,5 @@ import world
 open(world.own).close()
 # attack:
 libc = ctypes.CDLL(None, use_errno=True)
-if libc.semget(0x1E550, 1, 0o1600) < 0:
+if libc.semget(world.KEY, 1, 0o1600) < 0:
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
