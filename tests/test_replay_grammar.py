@@ -24,7 +24,8 @@ PARTS = """
 # Every expression takes and gives a [3, 4] matrix.
 EXPRESSIONS = [
     "{a} + {b}", "{a} * {b}", "{a} - 2 * {b}", "1 - {a}", "{a} / (1 + {b}.abs())", "-{a}", "{a} % 2 + {b}",
-    "torch.tanh({a})", "{a}.sigmoid()", "F.gelu({a})", "F.silu({a})", "torch.relu({a})", "F.elu({a})", "F.softplus({a})",
+    "torch.tanh({a})", "{a}.sigmoid()", "F.gelu({a})", "F.silu({a})", "torch.relu({a})", "F.elu({a})",
+    "F.softplus({a})",
     "{a}.softmax(-1)", "F.log_softmax({a}, dim=0)", "{a} @ {b}.T @ {b}", "torch.einsum('ij,kj->ik', {a}, {b}) @ {b}",
     "torch.exp({a}.clamp(max=1))", "torch.where({a} > {b}, {a}, {b})", "{a}.masked_fill({b} > 0, -1.0)",
     "{a}.mean(dim=1, keepdim=True) + {b}", "{a}.max(dim=0).values + {b}", "{a}.sum(0) * {b}", "{a}.amin() * {b}",

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from lessonpress import canon, judging, lesson
-from lessonpress.settings import Config
 from lessonpress.recipe import Case, Metric, Recipe, Recorded
+from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
 STATISTICS: dict[str, Callable[[Any], Any]] = {

@@ -61,7 +61,7 @@ def test_the_catalogue_is_searched_and_sorted(browser: Browser, tmp_path: Path) 
     file.write_text(page.catalogue(many(20), base_url="https://example.org"), encoding="utf-8")
     shown = opened(browser, file.as_uri())
     shown.get_by_label("Find").fill("lesson 0013")
-    assert shown.locator(".card:visible h3").all_inner_texts() == ["Lesson 0013"]
+    assert shown.locator(".card:not([hidden]) h3").all_text_contents() == ["Lesson 0013"]
     assert "1 of 20" in shown.locator(".finder [role=status]").inner_text()
     shown.get_by_label("Find").fill("")
     shown.locator("#topic").select_option("even")
@@ -155,7 +155,7 @@ def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
 
 def test_axe_finds_nothing_in_a_page_of_records(browser: Browser, branching: Path) -> None:
     """A lesson without live numbers, with questions and two graphs, has no fault that axe knows."""
-    shown = opened(browser, (branching / "index.html").as_uri(), bypass_csp=True)
+    shown = opened(browser, (branching / "index.html").as_uri(), bypass_csp=True, reduced_motion="reduce")
     shown.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     shown.add_script_tag(path=AXE)
     for choice in shown.locator('.chooser input[type="radio"]').all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -122,10 +123,8 @@ def test_runs_do_not_leak_into_each_other(lesson: Lesson) -> None:
 
 def test_weights_that_are_handed_in_replace_what_the_seed_draws(lesson: Lesson) -> None:
     """Stored weights enter by `execution/<name>`."""
-    import sys
-
     lesson(LINEAR, ONES)
-    folder = next(str(finder.folders[-1]) for finder in sys.meta_path if type(finder).__name__ == "Finder")
+    folder = next(str(finder.folders[-1]) for finder in reversed(sys.meta_path) if type(finder).__name__ == "Finder")
     plan = {"model": {"file": "model.py", "class": "Model"},
             "runs": [{"id": "execution", "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "args": {},
                       "parameters": {}, "inputs": ONES}]}  # fmt: skip

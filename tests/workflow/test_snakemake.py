@@ -19,7 +19,7 @@ FILES = {
 
 
 def test_a_lesson_goes_the_whole_way_and_then_rests(house: House) -> None:
-    """A cold run publishes every promised file; a second has nothing to do; every fresh start ends in the same place."""
+    """A cold run publishes every promised file, a second has nothing to do, and every fresh start ends the same."""
     done = house.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
     [revision] = house.revisions()
