@@ -163,3 +163,9 @@ def test_large_arrays_lie_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert both["values"]["shape"] == [2, 2, 3]
     assert both["values"]["sample"][:8] == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 0.0, 4.0]
     assert isinstance(total["values"], list)
+
+
+def test_the_published_schema_is_the_generated_one(project: Path) -> None:
+    """templates/manifest.schema.json is what schema.py says; write it anew with canon.pretty(schema.document())."""
+    text = (project / "templates" / "manifest.schema.json").read_text(encoding="utf-8")
+    assert text == canon.pretty(schema.document())

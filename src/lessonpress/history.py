@@ -22,6 +22,18 @@ def read(folder: Path, slug: str) -> dict[str, Any]:
     return _known(folder / FILE, slug) if (folder / FILE).is_file() else empty(slug)
 
 
+def document(path: Path) -> dict[str, Any]:
+    """One of a revision's JSON files. Raises LessonError when it cannot be read."""
+    try:
+        told = canon.read(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise LessonError(str(path), f"the published file cannot be read: {error}", "",
+                          "`lessonpress doctor` says what else is wrong, and how to mend it.") from None  # fmt: skip
+    if not isinstance(told, dict):
+        raise LessonError(str(path), "the published file holds no mapping")
+    return told
+
+
 def empty(slug: str) -> dict[str, Any]:
     """The history of a lesson that was never published."""
     return {"slug": slug, "current": None, "pinned": None, "revisions": []}

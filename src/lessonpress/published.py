@@ -9,38 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import canon, comparison, weights
+from lessonpress import comparison, history, weights
 from lessonpress.comparison import Array
-from lessonpress.errors import LessonError
 
 TEXTS = (".py", ".yaml", ".yml", ".md", ".txt", ".json", ".csv", ".toml", ".cfg", ".svg")
 
 
 def identity(folder: Path) -> dict[str, Any]:
     """What the revision is. Raises LessonError when it cannot be read."""
-    return _document(folder / "identity.json")
+    return history.document(folder / "identity.json")
 
 
 def manifest(folder: Path) -> dict[str, Any]:
     """What the revision says. Raises LessonError when it cannot be read."""
-    return _document(folder / "manifest.json")
+    return history.document(folder / "manifest.json")
 
 
 def graph(folder: Path) -> dict[str, Any]:
     """The revision's layers and connections."""
     told = manifest(folder)
     return {"layers": told["layers"], "connections": told["connections"]}
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        told = canon.read(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise LessonError(str(path), f"the published file cannot be read: {error}", "",
-                          "`lessonpress doctor` says what else is wrong, and how to mend it.") from None  # fmt: skip
-    if not isinstance(told, dict):
-        raise LessonError(str(path), "the published file holds no mapping")
-    return told
 
 
 def files(folder: Path) -> dict[str, bytes]:

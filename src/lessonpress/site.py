@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, lock, page, published, schema
+from lessonpress import canon, history, lock, page
 from lessonpress.settings import Config, Site
+
+SCHEMA = "manifest.schema.json"  # generated from schema.py, which takes longer to import than this verb to run
 
 
 def site(config: Config) -> str:
@@ -43,14 +45,14 @@ def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
     events: list[dict[str, Any]] = []
     for folder in _lessons(results / "models"):
         told = history.read(folder, folder.name)
-        newest = published.manifest(folder / told["current"])
+        newest = history.document(folder / told["current"] / "manifest.json")
         if not told.get("retired"):
             current.append(newest)
             events += [_entry(newest, event) for event in told["revisions"]]
         out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
     out[results / "index.html"] = page.catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = page.missing(title=about.title, base_url=about.base_url)
-    out[results / "schema" / "manifest.schema.json"] = canon.pretty(schema.document())
+    out[results / "schema" / "manifest.schema.json"] = (page.templates_folder() / SCHEMA).read_text(encoding="utf-8")
     if about.base_url:
         shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
         around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]

@@ -36,8 +36,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     # Where only numbers differ, publish records and renders once more.
     "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "judging", "lock", "publish",
                 "published", "record", "standing", "supervise/*"),
-    "site": (*LESSON, "canon", "comparison", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "published", "replay", "schema", "site", "weights", "worker/*", "templates/*"),
+    "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
+             "replay", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 

@@ -1,20 +1,21 @@
-"""Pages: one HTML file for a lesson, one for the catalogue, one for a lesson's history; no network, no clock."""
+"""Pages: one HTML file for a lesson, one for the catalogue, one for a lesson's history; no network, no clock.
+
+The parts are imported when they are first asked for: writing the catalogue needs neither numbers nor highlighting.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from lessonpress import prose
-from lessonpress.page import example, graphs, listing, provenance, reading, rendering, scripts, take, terms, view
-from lessonpress.page.binding import bound, typed
-from lessonpress.page.graphs import views
-from lessonpress.page.program import live, offered
-from lessonpress.page.rendering import templates_folder
-from lessonpress.page.site import catalogue, feed, history, missing, sitemap
-from lessonpress.page.volatile import NO_REVISION, blanked
+if TYPE_CHECKING:
+    from lessonpress.page.binding import bound, typed
+    from lessonpress.page.graphs import views
+    from lessonpress.page.program import live, offered
+    from lessonpress.page.rendering import templates_folder
+    from lessonpress.page.site import catalogue, feed, history, missing, sitemap
+    from lessonpress.page.volatile import NO_REVISION, blanked
+    from lessonpress.page.whole import lesson
 
 __all__ = [
     "NO_REVISION",
@@ -33,122 +34,19 @@ __all__ = [
     "views",
 ]
 
-
-def lesson(
-    manifest: Mapping[str, Any], *, recipe: Mapping[str, Any], graph_svg: str, sources: Mapping[str, str],
-    live: Mapping[str, Any] | None = None, folded: Sequence[str] = (),
-    pictures: Mapping[tuple[str, ...], str] | None = None, own_graphs: Mapping[str, str] | None = None,
-) -> str:  # fmt: skip
-    """The whole page of one revision as one HTML file, a pure function of its arguments.
-
-    `manifest` is the published manifest, `recipe` the lesson's recipe as plain data, `graph_svg` the graph's picture
-    with nodes `g.node[data-id]` and with the modules `folded` drawn as boxes, `sources` the lesson's source texts by
-    file name, the model's file first. `live` is what `live(…)` gave: without it the page shows recorded values only.
-    `pictures` are further pictures of the graph by their folded modules, `own_graphs` pictures of cases that ran
-    otherwise. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
-    """
-    marked = terms.of(manifest.get("glossary") or [])
-    parts = _parts(manifest, recipe, sources, marked)
-    drawn = graphs.graph(graph_svg, folded, pictures or {})
-    cases = (manifest.get("experiment") or {}).get("cases") or []
-    ways = {case["id"]: graphs.own_way(manifest, case, own_graphs or {}) for case in cases}
-    parts["page_data"]["live"] = live
-    return rendering.render(
-        "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
-        recorded_only=None if live else view.recorded_only(manifest),
-        page_script=scripts.lesson(live, questions=bool(parts["questions"])), minutes=_minutes(manifest, parts),
-    )  # fmt: skip
+_HOMES = {
+    "binding": ("bound", "typed"),
+    "graphs": ("views",),
+    "program": ("live", "offered"),
+    "rendering": ("templates_folder",),
+    "site": ("catalogue", "feed", "history", "missing", "sitemap"),
+    "volatile": ("NO_REVISION", "blanked"),
+    "whole": ("lesson",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def _minutes(manifest: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, int]:
-    """Reading time of the parts that are read from start to end, in whole minutes."""
-    shown = parts["experiment"]
-    told = {"example": 0, "walk": 0}
-    if shown:
-        notes = [shown.description, shown.note, *(case.note for case in shown.cases)]
-        told["example"] = reading.minutes(notes, figures=len(shown.fixed) + len(shown.cases[0].matrices) + 1)
-    if parts["steps"]:
-        told["walk"] = reading.minutes([step.note for step in parts["steps"]], figures=len(parts["steps"]))
-    told["about"] = reading.minutes([str(manifest.get(key) or "") for key in ("description", "limitations", "scope")])
-    return told
-
-
-def _words(manifest: Mapping[str, Any], marked: terms.Terms) -> dict[str, Any]:
-    """What the lesson says about itself."""
-    title = str(manifest["title"])
-    return {
-        "title": Markup(prose.inline(title, where="title")),
-        "plain_title": prose.plain(title),
-        "question": Markup(prose.inline(str(manifest.get("question") or ""), where="question")),
-        "description": marked.mark(prose.html(str(manifest.get("description") or ""), where="description")),
-        "summary": prose.plain(str(manifest.get("description") or manifest.get("question") or title)),
-        "category": prose.plain(str(manifest.get("category") or "")),
-        "tags": [str(tag) for tag in manifest.get("tags") or []],
-        "about": take.about(manifest),
-        "milestone": _milestone(manifest.get("milestone") or {}),
-        "scope": Markup(prose.html(str((manifest.get("provenance") or {}).get("scope") or ""))),
-        "limitations": Markup(prose.html(str(manifest.get("limitations") or ""), where="limitations")),
-        "attribution": Markup(prose.html(str(manifest.get("attribution") or ""), where="attribution")),
-        "license": Markup(prose.inline(str(manifest.get("license") or ""), where="license")),
-        "curator": Markup(prose.inline(str(manifest.get("curator") or ""), where="curator")),
-        "glossary": [
-            {
-                "term": Markup(prose.inline(str(entry["term"]), where="glossary: term")),
-                "beginner": Markup(prose.html(str(entry.get("beginner") or ""), where=f"glossary: {entry['term']}")),
-                "expert": Markup(prose.html(str(entry.get("expert") or ""), where=f"glossary: {entry['term']}")),
-            }
-            for entry in manifest.get("glossary") or []
-        ],
-    }
-
-
-def _parts(
-    manifest: Mapping[str, Any], recipe: Mapping[str, Any], sources: Mapping[str, str], marked: terms.Terms
-) -> dict[str, Any]:
-    """What was recorded, drawn and published."""
-    return {
-        "experiment": example.experiment(manifest, recipe, marked),
-        "questions": view.questions(recipe),
-        "steps": view.steps(manifest, sources, marked),
-        "layers": view.layers(manifest, sources),
-        "nodes": len(manifest.get("layers") or []),
-        "idle": [str(name) for name in manifest.get("idle") or []],
-        "unused": [str(name) for name in manifest.get("unusedInputs") or []],
-        "listings": listing.listings({name: text for name, text in sources.items() if name != recipe.get("checks")}),
-        "checks_file": recipe.get("checks") or "",
-        "class_name": str(manifest.get("className") or ""),
-        "checks": view.checks(manifest),
-        "replay": view.replay(manifest),
-        "repeat": provenance.repeat(manifest, recipe),
-        "files": view.files(manifest),
-        "facts": provenance.facts(manifest),
-        "settings": provenance.settings(manifest),
-        "digests": provenance.digests(manifest),
-        "citation": take.citation(manifest),
-        "page_data": {
-            "slug": str(manifest.get("slug") or "lesson"),
-            "figures": example.figure_values(manifest),
-            "metrics": example.metric_values(manifest),
-            "records": view.records(manifest, recipe),
-            "places": view.places(manifest, sources),
-            "parents": view.parents(manifest),
-        },
-    }
-
-
-def _milestone(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The work that a lesson follows; empty when it follows none."""
-    if not told:
-        return {}
-    return {
-        "kicker": " · ".join(str(told[key]) for key in ("kind", "year") if told.get(key)),
-        "name": Markup(prose.inline(str(told.get("name") or ""))),
-        "fidelity": Markup(prose.html(str(told.get("fidelity") or ""), where="milestone.fidelity")),
-        "papers": [_paper(paper) for paper in told.get("papers") or []],
-    }
-
-
-def _paper(paper: Mapping[str, Any]) -> dict[str, str]:
-    """A paper's title and address; what is no web address is shown without a link."""
-    url = str(paper.get("url") or "")
-    return {"title": prose.plain(str(paper.get("title") or url)), "url": url if prose.is_web_address(url) else ""}
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -14,7 +14,9 @@ from markupsafe import Markup
 from lessonpress import layout
 
 ROOM, A_NODE = 24_000, 20  # bytes that further pictures may cost: in all, and for each node of the graph
-_SAID_TWICE = re.compile(r'(<g class="node[^>]* aria-label="[^"]*">)<title>[^<]*</title>')  # its aria-label says it
+# Titles that say what a node's aria-label, or an edge's ends and its shape beside it, say already.
+_SAID_TWICE = re.compile(r'(<g class="(?:node[^>]* aria-label="[^"]*"|edge[^>]*)>)<title>[^<]*</title>')
+_DESCRIPTION = re.compile(r' aria-describedby="[^"]*"|<desc [^>]*>[^<]*</desc>\n?')
 _STYLE = re.compile(r"<style>(.*?)</style>\s*", re.DOTALL)
 
 
@@ -49,7 +51,8 @@ def graph(svg: str, folded: Sequence[str], views: Mapping[tuple[str, ...], str])
     if not svg:
         return None
     style, first = _apart(svg)
-    others = (View(_listed(names), Markup(_apart(text)[1])) for names, text in views.items())
+    plain = {names: _DESCRIPTION.sub("", _apart(text)[1]) for names, text in views.items()}
+    others = (View(_listed(names), Markup(text)) for names, text in plain.items())
     return Graph(Markup(style), View(_listed(folded), Markup(first)), tuple(others))
 
 
