@@ -1,8 +1,7 @@
 """An LSTM over embedded words, from a start state that is given as a pair."""
 
-from torch import nn
-
 from parts.gate import Gate
+from torch import nn
 
 
 class Remembering(nn.Module):
