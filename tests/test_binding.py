@@ -71,9 +71,10 @@ def test_a_value_stands_where_its_expression_stood(tmp_path: Path, written: str,
 @pytest.mark.parametrize(
     "written",
     [
-        "{{ lw.shares[0,0] }}", "{{ low.shres[0,0] }}", "{{ low.shares[9,0] }}", "{{ low.shares }}", "{{ 1 / 0 }}",
-        "{{ low.shares[0,0] | nosuch }}", "{{ low.shares[ }}", "{{ low.__class__ }}", "{{ low.shares._values }}",
-        "{{ ''.__class__.__mro__ }}", "{{ 9 ** 9 ** 9 }}", "{{ range(9) }}", "{{ low.shares.flat.__globals__ }}",
+        "{{ lw.shares[0,0] }}", "{{ low.shres[0,0] }}", "{{ low.shares[9,0] }}", "{{ low.shares }}",
+        "{{ low.most / 0 }}", "{{ low.shares[0,0] | nosuch }}", "{{ low.shares[ }}", "{{ low.__class__ }}",
+        "{{ low.shares._values }}",
+        "{{ ''.__class__.__mro__ }}", "{{ low.most ** 9 ** 9 }}", "{{ range(9) }}", "{{ low.shares.flat.__globals__ }}",
     ],
 )  # fmt: skip
 def test_a_wrong_reference_is_refused_with_its_line(tmp_path: Path, written: str) -> None:

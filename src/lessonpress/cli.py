@@ -89,9 +89,19 @@ def preview(
         for verb in ("hash", "execute", "record", "check", "render"):
             arrows.go(verb, [folder.name], config=settings)
         to = out or Path(f"preview-{folder.name}")
-        shutil.copytree(settings.room(folder.name) / "revision", to, dirs_exist_ok=True)
+        _placed(settings.room(folder.name) / "revision", to)
         typer.echo(f"{to / 'index.html'}")
         arrows.room("publish").require_passed(settings, folder.name)
+
+
+def _placed(made: Path, to: Path) -> None:
+    """Put a finished folder into its place, whole or not at all; into one that exists, its files are copied."""
+    if to.exists():
+        shutil.copytree(made, to, dirs_exist_ok=True)
+        return
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:
+        shutil.copytree(made, Path(beside) / to.name).rename(to)
 
 
 @app.command()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+# What would act on a terminal or disguise a message: controls but tab and line feed, overrides, halves of characters.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 class LessonError(Exception):
     """Something a person can mend: printed without a traceback, exit code 1.
@@ -15,11 +20,12 @@ class LessonError(Exception):
         super().__init__(self.message())
 
     def message(self) -> str:
-        """The whole error as text: `where: seen; expected. fix`."""
+        """The whole error as text: `where: seen; expected. fix`, with escapes for what cannot be seen."""
         fact = self.seen.rstrip(".")
         if self.expected:
             fact += f"; {self.expected.rstrip('.')}"
-        return f"{self.where}: {fact}." + (f" {self.fix}" if self.fix else "")
+        whole = f"{self.where}: {fact}." + (f" {self.fix}" if self.fix else "")
+        return _UNSEEN.sub(lambda found: ascii(found.group())[1:-1], whole)
 
 
 class LessonErrors(LessonError):

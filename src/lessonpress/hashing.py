@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from lessonpress import canon, lesson, plan, specs
@@ -28,7 +29,8 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
     recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together.
     """
     planned = plan.of(read.recipe)
-    mistakes = {error.message(): error for error in unfit(read, planned)}  # cases inherit each other's mistakes
+    unlike = islice(unfit(read, planned), lesson.MAX_MISTAKES)
+    mistakes = {error.message(): error for error in unlike}  # cases inherit each other's mistakes
     if mistakes:
         raise LessonErrors(list(mistakes.values()))
     files: list[dict[str, Any]] = [

@@ -6,8 +6,10 @@ import difflib
 import importlib
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -23,6 +25,8 @@ from lessonpress.recipe import Experiment, Recipe, Spec
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
 MAX_FILE_BYTES, MAX_FILES = 64 * 1024 * 1024, 2_000
+MAX_MISTAKES = 100  # are told at once
+MAX_PLANNED = 1_000_000  # values in all runs, each with all that it inherits
 # Published files that a lesson's own may not be called.
 RESERVED = frozenset({
     "identity.json", "manifest.json", "graph.tensorviz.json", "plan.json", "run.py", "compare.py", "verify.py",
@@ -30,6 +34,8 @@ RESERVED = frozenset({
     "ro-crate-metadata.json", "provenance.intoto.json", "CITATION.cff",
 })  # fmt: skip
 RESERVED_FOLDERS = frozenset({"worker", "values", ".vscode"})
+# Controls, direction overrides, halves of characters (bytes that are no UTF-8), and Windows' separator.
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def read(folder: Path) -> Lesson:
             f"{name}:1", "the file holds no mapping", "keys such as schema, slug, title, model, execution"
         )
     lesson = Lesson(folder, name, _recipe(placed, name), files, placed)
-    mistakes = list(_mistakes(lesson))
+    mistakes = list(islice(_mistakes(lesson), MAX_MISTAKES))
     if mistakes:
         raise LessonErrors(mistakes)
     return lesson
@@ -138,6 +144,9 @@ def _files(folder: Path) -> dict[str, bytes]:
             relative = path.relative_to(folder).as_posix()
             if name.startswith(".") or name.endswith((".pyc", "~")):
                 continue
+            if odd := _ODD.search(relative):
+                raise LessonError(os.path.relpath(path), f"the file's name holds {odd.group()!a}",
+                                  "names that every system can show and unpack", "Rename the file.")  # fmt: skip
             if path.is_symlink() or not path.is_file():
                 raise LessonError(os.path.relpath(path), "this is a link or a special file", "plain files only")
             if relative in RESERVED or relative.split("/")[0] in RESERVED_FOLDERS:
@@ -160,10 +169,10 @@ def _recipe(placed: Placed, name: str) -> Recipe:
 
 
 def _told(error: ValidationError, placed: Placed, name: str) -> list[LessonError]:
-    """Pydantic's findings in our words, one for each place, in the file's order."""
+    """Pydantic's findings in our words, one for each place, in the file's order, the first MAX_MISTAKES of them."""
     found: dict[Where, LessonError] = {}
-    for detail in error.errors(include_url=False):
-        path = _real(detail["loc"], placed.value)
+    details = [(_real(detail["loc"], placed.value), detail) for detail in error.errors(include_url=False)]
+    for path, detail in sorted(details, key=lambda pair: placed.line(pair[0]))[:MAX_MISTAKES]:
         kind, value = detail["type"], detail.get("input")
         if kind == "missing":
             path = (*path, str(detail["loc"][-1])) if path[-1:] != (detail["loc"][-1],) else path
@@ -175,7 +184,7 @@ def _told(error: ValidationError, placed: Placed, name: str) -> list[LessonError
         if path not in found:
             where = f"{name}:{placed.line(path)}: {places.spelled(path)}"
             found[path] = LessonError(where, seen, expected, fix)
-    return sorted(found.values(), key=lambda e: int(e.where.removeprefix(f"{name}:").split(":")[0]))
+    return list(found.values())
 
 
 def _real(loc: Sequence[Any], value: Any) -> Where:
@@ -262,6 +271,11 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     known = set(lesson.recipe.execution.inputs) | set(experiment.inputs)
     at: Where = ("experiment",)
     record = experiment.record
+    runs = 1 + len(experiment.cases) + len(experiment.probes)
+    shared = sum(path[1:2] == ("inputs",) or path[:2] == ("model", "args") for path in lesson.places.lines)
+    if runs * (shared + 1) > MAX_PLANNED:
+        yield lesson.error(at, f"{runs} runs share {shared} values",
+                           f"at most {MAX_PLANNED} values in all runs together")  # fmt: skip
     yield from _doubles(lesson, [((*at, group, i, "id"), run.id) for group in ("cases", "probes")
                                  for i, run in enumerate(getattr(experiment, group))])  # fmt: skip
     for name, spec in experiment.inputs.items():

@@ -2,7 +2,7 @@
 
 An expression stands between `{{ ` and ` }}`, with the white space, so that TeX's own braces are left alone. It sees the
 recorded arrays and metrics by case and id (`cases["a-b"].context` where a case's id is no name), indices, comparisons,
-arithmetic, and the filters below; nothing else.
+arithmetic on numbers, and the filters below; nothing else, and it calls nothing. What names nothing stays as typed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from lessonpress.errors import LessonError
 from lessonpress.lesson import Lesson
 
 _EXPRESSION = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
+_NAME = re.compile(r"[^\W\d]")
 _PROSE = frozenset([
     "title", "question", "description", "limitations", "note", "label", "beginner", "expert", "prompt", "fidelity",
     "scope",
 ])  # fmt: skip
 _TYPED = re.compile(r"(?<![\w.])[-−]?\d+\.\d{3,}(?![\w.])")
+# All that a wrong expression can end in, compiling included.
+_FAILURES = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError,
+             RecursionError, MemoryError)  # fmt: skip
 LONGEST = 200  # characters of one expression
 Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
@@ -48,9 +52,24 @@ class Recorded:
     def __iter__(self) -> Iterator[Any]:
         return (self[at] for at in range(len(self)))
 
-    def flat(self) -> Any:
-        """All numbers in row-major order."""
+    @property
+    def _flat(self) -> Any:
+        """All numbers in row-major order; an expression cannot reach numpy's own object, which could write files."""
         return self._values.ravel()
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Jinja's expressions without calls, and with arithmetic on numbers only (a text times a number fills memory)."""
+
+    intercepted_binops = frozenset(["+", "-", "*", "/", "//", "%", "**"])
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        return False
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if not (isinstance(left, int | float) and isinstance(right, int | float)):
+            raise TypeError(f"{operator} stands between numbers only")
+        return super().call_binop(context, operator, left, right)
 
 
 class Names:
@@ -71,7 +90,9 @@ def bound(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
     names = _names(cases)
 
     def fill(text: str, path: Path) -> str:
-        return _EXPRESSION.sub(lambda found: _written(_value(read, found[1], names, path)), text)
+        return _EXPRESSION.sub(
+            lambda found: _written(_value(read, found[1], names, path)) if _NAME.search(found[1]) else found[0], text
+        )
 
     recipe = _walk(read.recipe, (), fill)
     answers = [_answered(read, question, names, ("questions", at)) for at, question in enumerate(recipe.questions)]
@@ -124,10 +145,10 @@ def _value(read: Lesson, expression: str, names: Mapping[str, Any], path: Path) 
         value = _environment().compile_expression(expression, undefined_to_none=False)(**names)
         if isinstance(value, StrictUndefined):
             str(value)  # says what is missing
-        if isinstance(value, Recorded | Names) or callable(value):
+        if not isinstance(value, str | int | float):
             raise TypeError("it is no single value")
         return value
-    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except _FAILURES as error:
         known = ", ".join(sorted(names))
         raise _wrong(read, path, f"{{{{ {expression} }}}} cannot be evaluated ({error})", known) from error
 
@@ -192,8 +213,8 @@ def percent(value: float, decimals: int = 0) -> str:
 
 
 @cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
+def _environment() -> _Environment:
+    environment = _Environment(undefined=StrictUndefined)
     reduced: dict[str, Callable[[Any], Any]] = {
         "sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
     }  # fmt: skip
@@ -208,4 +229,4 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 def _reduced(function: Callable[[Any], Any]) -> Callable[[Recorded], Any]:
     """A statistic of all numbers of an array, as a plain Python number."""
-    return lambda array: function(array.flat()).item()
+    return lambda array: function(array._flat).item()
