@@ -109,3 +109,12 @@ def test_the_repositorys_own_settings_fit_the_schema(project: Path) -> None:
     """The settings file in use is valid for any reader of JSON Schema, and for us."""
     schema = canon.read(project / "workflow" / "schemas" / "config.schema.json")
     jsonschema.validate(config.read(project / "config.yaml").model_dump(mode="json"), schema)
+
+
+@pytest.mark.parametrize("text", ["work: results", "results: lessons", "work: results/work", "lessons: work/lessons"])
+def test_the_three_folders_lie_apart(tmp_path: Path, text: str) -> None:
+    """Scratch inside the site, or the site among the sources, is refused: one would be published or overwritten."""
+    file = tmp_path / "config.yaml"
+    file.write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(LessonError, match="the three folders must lie apart"):
+        config.read(file)

@@ -243,3 +243,19 @@ def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Pat
     published = canon.read(config.published(SLUG) / name / "manifest.json")
     assert published["provenance"]["capturedAt"] == "2026-01-01T00:00:00+00:00"
     assert len(told(config)["revisions"]) == 1
+
+
+def test_a_damaged_folder_is_never_published_again(tmp_path: Path) -> None:
+    """Going back to a revision whose folder somebody edited is refused, and the history stays as it was."""
+    config = house(tmp_path)
+    one = rendered(config, "one")
+    publish.publish(config, SLUG)
+    rendered(config, "two")
+    publish.publish(config, SLUG)
+    with (config.published(SLUG) / one / "index.html").open("a", encoding="utf-8") as page:
+        page.write("<!-- by hand -->")
+    before = state(tmp_path / "results")
+    rendered(config, "one")
+    with pytest.raises(LessonError, match=r"this published revision was changed: .*index\.html"):
+        publish.publish(config, SLUG)
+    assert state(tmp_path / "results") == before

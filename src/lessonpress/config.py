@@ -53,6 +53,8 @@ def _told(detail: Any, placed: places.Placed, name: str) -> LessonError:
         return LessonError(where, "unknown key", f"known here: {', '.join(known)}", fix)
     if detail["type"] in ("model_type", "dict_type"):
         message = "expected a mapping"
+    if detail["type"] == "value_error":
+        return LessonError(where, message.removeprefix("Value error, "))
     return LessonError(where, f"{detail['input']!r:.60} given", message[:1].lower() + message[1:])
 
 

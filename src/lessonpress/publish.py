@@ -60,6 +60,8 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
     before = history.latest(told)
     revision, rounding = _standing(config, slug, told, made)
     there = (folder / revision).is_dir()
+    if there:
+        _require_whole(folder / revision, slug)
     if before == revision and there:
         return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
     if not there:
@@ -73,6 +75,15 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
         return revision, f"published revision {revision}"
     held = f"; {told['pinned']} is pinned and stays current" if told["pinned"] else ""
     return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
+
+
+def _require_whole(folder: Path, slug: str) -> None:
+    """A published folder is reused only as it was published. Raises LessonError where somebody has changed it."""
+    found = importlib.import_module("lessonpress.integrity").of_revision(folder, slug)
+    if found:
+        changed = f"this published revision was changed: {found[0].where}: {found[0].what}"
+        raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
+                          "Take the folder back from git, or delete it and run again.")  # fmt: skip
 
 
 def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tuple[str, str]:

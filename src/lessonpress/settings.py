@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Positive = Annotated[int, Field(gt=0)]
 
@@ -62,6 +62,16 @@ class Config(_Settings):
     site: Site = Field(Site(), description="What the pages around the lessons say.")
     limits: Limits = Field(Limits(), description="What one worker process may use.")
     isolation: Isolation = Field(Isolation(), description="How strongly a worker must be confined.")
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        """Source, site and scratch lie apart: none of the three folders is another one or inside it."""
+        named = {name: Path(getattr(self, name)).resolve() for name in ("lessons", "results", "work")}
+        for name, folder in named.items():
+            for other, place in named.items():
+                if name != other and (folder == place or place in folder.parents):
+                    raise ValueError(f"{name} lies in {other}; the three folders must lie apart")
+        return self
 
     def lesson(self, slug: str) -> Path:
         """The folder of a lesson's source."""

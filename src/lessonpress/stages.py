@@ -34,8 +34,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "check": (*LESSON, *CONFINED, "judging", "check"),
     "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
-    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "judging", "lock", "publish",
-                "published", "record", "standing", "supervise/*"),
+    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "integrity", "judging", "lock",
+                "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
              "replay", "site", "worker/*", "templates/*"),
 }  # fmt: skip
@@ -121,6 +121,8 @@ def drop_stale_receipts(work: Path, results: Path) -> None:
         history = folder / "revisions.json"
         if not (folder / told["revision"]).is_dir() or told["revision"] not in _text(history):
             receipt.unlink()
+            # Snakemake makes a missing file anew only where something that is to be made needs it.
+            (work / "site.json").unlink(missing_ok=True)
     pages = work / "site.json"
     if pages.is_file() and not all((results / name).is_file() for name in json.loads(_text(pages))["pages"]):
         pages.unlink()

@@ -133,6 +133,15 @@ def test_a_deleted_site_comes_back(published: House) -> None:
     assert set(published.bytes()) == first
 
 
+def test_a_deleted_revision_comes_back(published: House) -> None:
+    """Also when nothing else changed: the plain run notices that the current revision's folder is gone."""
+    [revision] = published.revisions()
+    shutil.rmtree(published.published / revision)
+    done = published.snakemake()
+    assert f"{TINY}: revision {revision} is back in its place" in done.stdout + done.stderr
+    assert published.revisions() == [revision]
+
+
 def test_preview_needs_no_house(house: House) -> None:
     """A read-only lesson folder, without config and git, becomes a complete revision folder."""
     alone = house.folder.parent / "alone" / TINY

@@ -217,6 +217,8 @@ class Run(Mapping[str, Array]):
             for key, value in entries:
                 if key == pick or str(key) == str(pick):
                     return value
+        if isinstance(struct, dict) and "tensor" in struct:
+            raise NoSuchAddress(address, f"is one array, there is nothing at [{pick}] to pick; select: cuts arrays", [])
         raise NoSuchAddress(address, f"has nothing at [{pick}]", [])
 
     def _array(self, struct: Mapping[str, Any]) -> Array:
