@@ -237,8 +237,8 @@ def test_a_traceback_is_told_without_its_escapes(published: Config, tmp_path: Pa
     """What a lesson prints and raises cannot colour, move or reorder the terminal of the person who runs it."""
     deed = 'print("\\x1b[2J\\u202eout"); raise ValueError("\\x1b[31m\\x9b1m\\u202e")'
     model = tiny.MODEL.replace("return x + 1", deed)
-    folder = tiny.write(tmp_path / "echo", model=model)
-    config = Config(lessons=str(tmp_path), work=str(tmp_path / "work"))
+    folder = tiny.write(tmp_path / "lessons" / "echo", model=model)
+    config = Config(lessons=str(tmp_path / "lessons"), work=str(tmp_path / "work"))
     with pytest.raises(LessonError, match="ValueError") as caught:
         executing.run(config, hashing.source(lesson.read(folder)), folder)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", caught.value.message())
