@@ -17,7 +17,7 @@ DOING = {"import": "importing the file", "build": "building the model", "paramet
 # How each limit that the kernel holds shows in an exception: a type, or words of its message.
 LIMITS: Mapping[str, tuple[str, ...]] = {
     "memory_mib": ("MemoryError", "can't allocate memory", "not enough memory", "cannot allocate memory",
-                   "Cannot allocate memory", "std::bad_alloc"),
+                   "Cannot allocate memory", "std::bad_alloc", "failed to map segment"),
     "open_files": ("[Errno 24]", "Too many open files"), "file_mib": ("[Errno 27]", "File too large"),
     "threads": ("can't start new thread",),
 }  # fmt: skip
@@ -54,6 +54,11 @@ def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
     """What in the worker's confinement made an exception arise, in words; empty when nothing did."""
     if kind in DENIED or any(mark in message for mark in DENIALS):
         return MAY
+    return _held(kind, message, limits)
+
+
+def _held(kind: str, message: str, limits: Mapping[str, int]) -> str:
+    """The limit by which the kernel made an exception arise, in words; empty when none did."""
     for limit, marks in LIMITS.items():
         if kind in marks or any(mark in message for mark in marks):
             return f"the {stated(limit, limits)} (config.yaml: limits.{limit})"
@@ -62,8 +67,11 @@ def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
 
 def of_process(folder: Path, what: str, ended: Ended) -> LessonError:
     """A process that ended without an answer, or with one that cannot be read."""
-    fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit else ""
-    return LessonError(os.path.relpath(folder), f"running {what}: {ended.reason()}", "", (fix + printed(ended)).strip())
+    # Before its first line no lesson code has run: what was printed then is the interpreter's own.
+    early = "" if ended.limit or ended.lines else _held("", ended.printed, ended.confinement.limits)
+    fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit or early else ""
+    seen = f"running {what}: {ended.reason()}"
+    return LessonError(os.path.relpath(folder), seen, early, (fix + printed(ended)).strip())
 
 
 def printed(ended: Ended) -> str:

@@ -188,6 +188,11 @@ ENDS = {
         {},
         "the memory limit is 4096 MiB (config.yaml: limits.memory_mib).",
     ),
+    "too little for torch": (
+        forward("return x"),
+        {"memory_mib": 64},
+        "the memory limit is 64 MiB (config.yaml: limits.memory_mib). Raise it in config.yaml under limits",
+    ),
     "forged line": (forward("os.write(int(sys.argv[-1]), b'{}\\n')", "return x"), {}, "echo: "),
     "flood and fail": (
         forward("for _ in range(9999): print('x' * 999)", "raise ValueError('stop')"),
