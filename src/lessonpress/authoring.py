@@ -46,8 +46,10 @@ def preview(
         return
     made = room.preview(settings, path, out)
     typer.echo("\n".join(filter(None, [made.words, str(made.page)])))
-    if made.refusal:
-        raise made.refusal
+    for fault in made.lacking:
+        typer.echo(f"not yet publishable: {fault.message()}", err=True)
+    if made.failed:
+        raise made.failed
 
 
 def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:

@@ -19,11 +19,15 @@ ALWAYS = frozenset({"SHA256SUMS", "bundle.zip"})  # a revision's files that its 
 
 @dataclass(frozen=True)
 class Preview:
-    """A finished preview: its page, hints in words, and why publish would refuse it (None when it would not)."""
+    """A finished preview: its page, hints in words, what has failed (None when nothing has), and what is lacking.
+
+    Both of the last two are reasons for which publish would refuse the lesson.
+    """
 
     page: Path
     words: str
-    refusal: LessonError | None
+    failed: LessonError | None
+    lacking: tuple[LessonError, ...]
 
 
 def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
@@ -38,7 +42,8 @@ def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
         words = _made(settings, folder.name)
         place(settings.room(folder.name) / "revision", to)
-        return Preview(Path(os.path.relpath(to)) / "index.html", words, _refusal(settings, folder.name))
+        lacking = tuple(publish.toothless(settings, folder.name))
+        return Preview(Path(os.path.relpath(to)) / "index.html", words, _failed(settings, folder.name), lacking)
 
 
 def require(config: Config, path: Path, out: Path | None) -> Path:
@@ -74,7 +79,7 @@ def _made(config: Config, slug: str) -> str:
     return render.render(config, slug) or ""
 
 
-def _refusal(config: Config, slug: str) -> LessonError | None:
+def _failed(config: Config, slug: str) -> LessonError | None:
     try:
         publish.require_passed(config, slug)
     except LessonError as error:

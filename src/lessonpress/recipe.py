@@ -205,6 +205,24 @@ class Question(Record):
         description="An expression over recorded values, such as `up.y | argmax`; an option is named by its place.")
 
 
+class Replacement(Record):
+    """One place of one file of the lesson, and what stands there instead."""
+
+    file: FileName = Field(description="A Python file of the lesson, but not the checks'.")
+    find: Annotated[str, Field(min_length=1)] = Field(description="Text that stands in the file exactly once.")
+    with_: str = Field(alias="with", description="What stands there instead.")
+
+
+class Mutant(Record):
+    """A broken variant of the lesson, on which the checks that it names must fail."""
+
+    id: Id = Field(description="The variant's name.")
+    sentence: str = Field(description="What is broken, in a learner's words.")
+    replace: Replacement = Field(description="The one change that breaks it.")
+    breaks: Annotated[list[Annotated[str, StringConstraints(pattern=r"^check_\w+$")]], Field(min_length=1)] = Field(
+        description="The checks that must fail on it.")
+
+
 class Tolerance(Record):
     """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
 
@@ -233,6 +251,7 @@ class Recipe(Record):
     tolerance: Tolerance | None = Field(None,
         description="How far a number that is made again may lie from the published one.")
     checks: FileName | None = Field(None, description="The file with the check functions, usually checks.py.")
+    mutants: list[Mutant] = Field([], description="Broken variants of the lesson, on which its checks must fail.")
     scope: str = Field("", description="One sentence that says what the lesson covers.")
     opening_step: Id | None = Field(None, description="The step that is shown first.")
     steps: list[Step] = Field([], description="The story, station by station.")

@@ -140,12 +140,12 @@ def files(folder: Path) -> Seen:
 def made(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
     """Make the preview in a process of its own, as `lessonpress preview` does.
 
-    Answers what it complained of (nothing when all is well), and its hints.
+    Answers what is wrong (nothing when all is well), and what else it said.
     """
     command = [sys.executable, "-m", "lessonpress", "preview", str(folder), "--out", str(out), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     hints = [line for line in done.stdout.splitlines() if line.startswith("hint: ")]
-    return done.stderr.strip() if done.returncode else "", hints
+    return (done.stderr.strip(), hints) if done.returncode else ("", [*hints, *done.stderr.splitlines()])
 
 
 def run(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:

@@ -28,6 +28,7 @@ def mistakes(sources: Sources) -> Iterator[LessonError]:
             yield LessonError(f"{file.where}:{each.line}", f"{each.name} cannot be called with one argument",
                               f"def {each.name}({given}):")  # fmt: skip
     yield from _metrics(sources, file)
+    yield from _broken(sources, file)
 
 
 def _takes_one(function: Function) -> bool:
@@ -47,6 +48,23 @@ def _metrics(sources: Sources, file: Source) -> Iterator[LessonError]:
             yield sources.read.error(("experiment", "record", "metrics", at, "value"),
                                      f"{sources.read.recipe.checks} has no function {metric.value}",
                                      f"metrics there: {', '.join(known) or 'none'}")  # fmt: skip
+
+
+def _broken(sources: Sources, file: Source) -> Iterator[LessonError]:
+    """Broken variants that name no check, and checks that no broken variant names: neither can be published."""
+    known = [each for each in file.functions if each.name.startswith("check_")]
+    names = ", ".join(each.name for each in known) or "none"
+    mutants = sources.read.recipe.mutants
+    for at, mutant in enumerate(mutants):
+        for place, name in enumerate(mutant.breaks):
+            if not file.may_have(name):
+                yield sources.read.error(("mutants", at, "breaks", place), f"no check is called {name}",
+                                         f"checks: {names}")  # fmt: skip
+    named = {name for mutant in mutants for name in mutant.breaks}
+    for each in known:
+        if each.name not in named:
+            yield LessonError(f"{file.where}:{each.line}", f"no broken variant shows that {each.name} can fail",
+                              "an entry of lesson.yaml's `mutants:` whose `breaks:` names it")  # fmt: skip
 
 
 def doubts(sources: Sources) -> Iterator[LessonError]:

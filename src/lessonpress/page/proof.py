@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 _BLOCKS = frozenset([
     "description", "limitations", "attribution", "scope", "note", "prompt", "beginner", "expert", "fidelity",
 ])  # fmt: skip
-_LINES = frozenset(["title", "question", "license", "curator", "label", "name", "term", "options"])
+_LINES = frozenset(["title", "question", "license", "curator", "label", "name", "term", "options", "sentence"])
 _WORDS = (Axis, Control, Paper)  # their texts are shown as words, with TeX left as it is typed
 
 
