@@ -275,3 +275,73 @@ def test_a_huge_input_is_not_made(tmp_path: Path) -> None:
     said = lint(tmp_path, recipe=RECIPE.replace("shape: [2, 3]", "shape: [1000000, 1000000]").replace(
         'tensor: "input:x"', 'tensor: "input:x", reshape: [-1, 1]'))  # fmt: skip
     assert said == "echo: good"
+
+
+EXPRESSIONS = {
+    "{{ uno.all | max }}": "{{ uno.all | max }} names no case: uno; cases: ",
+    "{{ one.al | max }}": "{{ one.al | max }} names no record: al; recorded: all, own.",
+    "{{ one.all | maxx }}": "cannot be evaluated (No filter named 'maxx'.)",
+    "{{ one.all[ }}": "cannot be evaluated",
+    "{{ one.own ** 2 }}": "cannot be evaluated (it is too long or has a power)",
+}
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_an_expression_that_no_run_can_fill_is_told(tmp_path: Path, expression: str) -> None:
+    """Cases, records and filters are known before anything is run."""
+    said = lint(tmp_path, "recipe", "{{ one.all | max }}", expression)
+    assert said.startswith("echo/lesson.yaml:4: description: {{ ")
+    assert EXPRESSIONS[expression] in said
+
+
+@pytest.mark.parametrize(
+    "expression", ['{{ cases["one"].all | max }}', "{{ one.own * 2 }}", "{{ two.all[0, 1] }}", "{{ 1 }}"]
+)
+def test_an_expression_that_a_run_can_fill_is_good(tmp_path: Path, expression: str) -> None:
+    """Nothing is said of what may be right."""
+    assert lint(tmp_path, "recipe", "{{ one.all | max }}", expression) == "echo: good"
+
+
+def test_an_expression_without_its_white_space_is_pointed_out(tmp_path: Path) -> None:
+    """It would stand in the page as it is typed; TeX's own braces are left alone."""
+    said = lint(tmp_path, "recipe", "{{ one.all | max }}", "{{one.all|max}} and ${{x}}$")
+    assert said.splitlines() == [
+        "hint: echo/lesson.yaml:4: description: {{one.all|max}} is no expression and stays as it is typed. "
+        "Write {{ one.all|max }}.", "echo: good"]  # fmt: skip
+
+
+def test_a_questions_answer_is_read_too(tmp_path: Path) -> None:
+    """It is an expression without braces."""
+    question = "questions: [{id: q, prompt: Which?, answer: one.al | max}]\n"
+    assert "questions[0].answer: {{ one.al | max }} names no record: al" in lint(tmp_path, recipe=RECIPE + question)
+
+
+YAML = {
+    "a tab": ("  inputs:\n    x: {shape", "\tinputs:\n    x: {shape", 7, "Indent with spaces."),
+    "a key without a colon": ("title: Echo", "title Echo", 3, "Write the key, a colon, a space, the value."),
+    "a text with a colon": ("title: Echo", "title: Echo: one", 3, "Put a text with a colon into quotes."),
+    "a key out of its column": ("  control:", " control:", 11, "in the same column."),
+    "an open bracket": ("range: [-1, 1]}", "range: [-1, 1}", 10, "Close the bracket, "),
+}
+
+
+@pytest.mark.parametrize("mistake", YAML)
+def test_what_is_no_yaml_is_told_with_its_usual_cause(tmp_path: Path, mistake: str) -> None:
+    """The line where it is, and what to type instead."""
+    old, new, line, fix = YAML[mistake]
+    said = lint(tmp_path, "recipe", old, new)
+    assert said.startswith(f"echo/lesson.yaml:{line}: this is no YAML: ")
+    assert fix in said
+
+
+def test_a_lesson_that_is_not_there_is_told_with_what_to_type(tmp_path: Path) -> None:
+    """A slip of the pen, a lesson that was never begun, a recipe under another ending."""
+    tiny.write(tmp_path / "echo", **GOOD)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "lesson.yml").touch()
+    config = Config(lessons=str(tmp_path))
+    fixes = {"ecko": "Did you mean echo?", "mine": "type: lessonpress new mine", "other": "Rename lesson.yml."}
+    for slug, fix in fixes.items():
+        with pytest.raises(LessonError) as caught:
+            linting.lint(config, slug)
+        assert caught.value.message().endswith(fix)
