@@ -172,6 +172,14 @@ def test_a_retired_lesson_that_is_published_again_is_back(house: Config) -> None
     assert "retired" not in told(house)
 
 
+def test_a_lesson_is_not_retired_with_a_note_that_no_page_could_show(house: Config) -> None:
+    """Its history stays as it was."""
+    house.lesson(SLUG).rename(house.lesson("away"))
+    with pytest.raises(LessonError, match="the note: unknown TeX command"):
+        prune.retire(house, SLUG, note="So $\\nix$.")
+    assert "retired" not in told(house)
+
+
 def test_pinning_holds_and_lets_go(house: Config) -> None:
     """Later publications add without moving the current revision; letting go makes the last one current."""
     one, _, three = names(house)

@@ -31,6 +31,16 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
 
 
+def test_a_note_that_no_page_could_show_is_refused(tmp_path: Path) -> None:
+    """A note stays in the history for ever, so one with unknown TeX would break the pages for ever."""
+    config = house(tmp_path)
+    rendered(config, "one")
+    with pytest.raises(LessonError) as caught:
+        publish.publish(config, SLUG, note="So $\\nix$.")
+    assert caught.value.message().startswith("the note: unknown TeX command")
+    assert not config.published(SLUG).exists()
+
+
 def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
     """All files of the rendered folder, an event with its reason, and a receipt."""
     config = house(tmp_path)

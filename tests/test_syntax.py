@@ -68,7 +68,9 @@ def test_after_a_star_import_any_name_may_be_there() -> None:
         ("if x:\npass\n", "x/model.py:2: this is no Python: expected an indented block"),
         ("x = 'a\n", "x/model.py:1: this is no Python: unterminated string literal"),
         ("a\0b", "x/model.py"),
-        ("(" * 300 + ")" * 300, "x/model.py"),
+        ("(" * 300 + ")" * 300, "x/model.py:1: this is no Python: too many nested parentheses"),
+        ("-" * 100_000 + "1", "x/model.py: this is no Python: it is nested too deeply."),
+        ("a" + "+a" * 200_000, "x/model.py: this is no Python: maximum recursion depth"),
     ],
 )
 def test_what_is_no_python_is_told_with_its_line(text: str, message: str) -> None:

@@ -90,7 +90,7 @@ def _tree(data: bytes, where: str) -> ast.Module:
         code = f"; the line reads `{line}`" if line else ""
         raise LessonError(f"{where}:{error.lineno or 1}", f"this is no Python: {error.msg}{code}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise LessonError(where, f"this is no Python: {error or 'it is nested too deeply'}") from None
+        raise LessonError(where, f"this is no Python: {str(error) or 'it is nested too deeply'}") from None
 
 
 def _class(node: ast.ClassDef) -> Class:

@@ -15,14 +15,15 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, hashing, lesson
+from lessonpress import canon, hashing, lesson, linting
 from lessonpress.errors import LessonError
+from lessonpress.settings import Config
 from tests import tiny
 from tests.hostile import mutations
 
 pytestmark = pytest.mark.hostile
 PROJECT = Path(__file__).resolve().parents[2]
-MANY, WHOLE, ROUND = 2_000, 50, 100
+MANY, LINTED, WHOLE, ROUND = 2_000, 400, 50, 100
 SECONDS = 2.0  # for reading one lesson
 LESSONS = (tiny.LESSON, *sorted(path.parent for path in (PROJECT / "lessons").glob("*/lesson.yaml")))
 # Names of files that are put beside the lesson's own, or that its model file is renamed to.
@@ -51,6 +52,23 @@ def test_a_mutated_lesson_is_read_or_refused(tmp_path: Path, seed: int) -> None:
         else:
             again = _strict(canon.compact(told).encode())
             assert lesson.reopened(folder, again).recipe.model_dump_json() == read.recipe.model_dump_json()
+        assert time.process_time() - start < SECONDS, f"seed {number}"
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("seed", range(0, LINTED, ROUND))
+def test_a_mutated_lesson_is_linted_or_refused(tmp_path: Path, seed: int) -> None:
+    """Recipes and Python files that nobody wrote: lint calls them good or tells why not, and runs none of them."""
+    for number in range(seed, seed + ROUND):
+        folder = _lesson(tmp_path / str(number), random.Random(number), scripts=number % 2 == 0)
+        start = time.process_time()
+        try:
+            assert linting.lint(Config(lessons=str(folder.parent)), folder.name).endswith(": good")
+        except LessonError as refusal:
+            _told(refusal)
+        except Exception as error:
+            error.add_note(f"seed {number}")
+            raise
         assert time.process_time() - start < SECONDS, f"seed {number}"
         shutil.rmtree(folder)
 
