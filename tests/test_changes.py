@@ -80,3 +80,11 @@ def test_the_graph_is_a_reason_before_environment_and_templates() -> None:
     new = {**IDENTITY, "digests": {"source": "x"}, "torch": "3"}
     assert changes.reasons(IDENTITY, new, Graph()) == ("source", "environment")
     assert changes.reasons(IDENTITY, new, changed) == ("source", "graph", "environment")
+
+
+def test_other_templates_are_a_reason_beside_other_words() -> None:
+    """A page with other words cannot tell whether its template changed too, so the digest of the templates does."""
+    new = {**IDENTITY, "digests": {"prose": "x"}}
+    assert changes.reasons(IDENTITY, new, Graph()) == ("prose",)
+    assert changes.reasons(IDENTITY, new, Graph(), templates=True) == ("prose", "templates")
+    assert changes.reasons(IDENTITY, IDENTITY, Graph(), templates=True) == ()

@@ -142,22 +142,33 @@ def between(old: Path, new: Path) -> Changes:
     atol, rtol = published.tolerance(old)
     numbers = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
     return Changes(
-        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph), texts, code, recipe, prose,
-        graph, comparison.compare(numbers[0], numbers[1], atol=atol, rtol=rtol), _checks(told[0], told[1], sides),
-        _environment(sides[0], sides[1]),
+        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph, templates=_other(told)),
+        texts, code, recipe, prose, graph, comparison.compare(numbers[0], numbers[1], atol=atol, rtol=rtol),
+        _checks(told[0], told[1], sides), _environment(sides[0], sides[1]),
         edits({key: told[0]["provenance"].get(key) for key in MACHINE},
               {key: told[1]["provenance"].get(key) for key in MACHINE}),
         _files(old, new),
     )  # fmt: skip
 
 
-def reasons(old: Mapping[str, Any], new: Mapping[str, Any], graph: Graph) -> tuple[str, ...]:
+def reasons(
+    old: Mapping[str, Any], new: Mapping[str, Any], graph: Graph, *, templates: bool = False
+) -> tuple[str, ...]:
     """Why one identity is not the other, with `graph` where the graphs differ in more than their places."""
-    found = identity.reasons(old, new) if old != new else []
+    found = identity.reasons(old, new, templates=templates) if old != new else []
     if graph.same():
         return tuple(found)
     at = next((i for i, word in enumerate(found) if word in ("environment", "templates")), len(found))
     return (*found[:at], "graph", *found[at:])
+
+
+def _other(told: list[dict[str, Any]]) -> bool:
+    """Whether other templates, or other code that fills them, made one revision than the other.
+
+    The earliest manifests do not name theirs.
+    """
+    made = [side["provenance"].get("templatesSha256") for side in told]
+    return bool(made[0] != made[1])
 
 
 def graphs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Graph:
