@@ -6,7 +6,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from lessonpress import bundle, canon, history, identity, page
 from lessonpress.errors import LessonError
 
 NAME = re.compile(r"[0-9a-f]{16}")
+FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
 LEFT = re.compile(r"\..*\.tmp-\d+")
+NAMED = 3  # files of a folder that are named in its line
 PAGES = frozenset({"index.html", history.FILE})
 LEFT_OUT = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
 MISSING, CHANGED, EXTRA = "the file is missing", "its bytes are not the published ones", "no file of this revision"
@@ -34,6 +36,28 @@ class Fault:
     def words(self) -> str:
         """The fault in a line."""
         return f"{self.where}: {self.what}. {self.mend}"
+
+
+def gathered(faults: Sequence[Fault]) -> list[Fault]:
+    """The faults with those of one revision folder made one, which names its first files; for people to read."""
+    groups: dict[str, list[Fault]] = {}
+    for fault in faults:
+        folder = FOLDER.match(fault.where)
+        groups.setdefault(folder[0] if folder else f"{fault.where}\n{fault.what}", []).append(fault)
+    return [found[0] if len(found) == 1 else _one(where, found) for where, found in groups.items()]
+
+
+def _one(folder: str, faults: Sequence[Fault]) -> Fault:
+    told: dict[str, list[str]] = {}
+    for fault in faults:
+        told.setdefault(fault.what, []).extend([fault.where[len(folder) + 1 :]] if fault.where != folder else [])
+    words = "; ".join(f"{what} ({_some(names)})" if names else what for what, names in told.items())
+    return Fault(folder, words, " ".join(dict.fromkeys(fault.mend for fault in faults)))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def of_lesson(models: Path, slug: str) -> list[Fault]:
@@ -111,8 +135,10 @@ def _dated(folder: Path, event: Mapping[str, Any], file: str) -> Iterator[Fault]
     except (OSError, ValueError, KeyError, TypeError):
         return  # the folder's own faults say what is wrong with it
     if event.get("publishedAt") != at:
-        yield Fault(file, f"it dates revision {event['revision']} {event.get('publishedAt')}, the manifest {at}",
-                    "Take the file back from git.")  # fmt: skip
+        remade = f"revision {event['revision']} was made at {at}, but published at {event.get('publishedAt')}"
+        yield Fault(file, f"{remade}: its folder was made again, or the date was edited",
+                    "Take the folder and this file back from git; where no commit holds them, "
+                    f"`lessonpress doctor --accept {folder.name}` dates the event by the folder.")  # fmt: skip
 
 
 def of_revision(folder: Path, slug: str) -> list[Fault]:

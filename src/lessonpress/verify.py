@@ -152,7 +152,8 @@ def pages(config: Config) -> Iterator[Fault]:
     try:
         wanted = site.pages(results, config.site)
     except (LessonError, OSError, ValueError, KeyError, TypeError) as error:
-        yield Fault("index.html", f"the pages cannot be made ({error})", "Mend the lessons that are named above.")
+        why = f"{error.where}: {error.seen}" if isinstance(error, LessonError) else str(error)
+        yield Fault("index.html", f"the pages cannot be made ({why})", "Mend what is named above first.")
         return
     for path, text in wanted.items():
         name = path.relative_to(results).as_posix()
@@ -188,7 +189,7 @@ def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     lines = []
     for row, verdict in zip(rows, verdicts, strict=True):
         lines.append("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
-        lines += [f"  {fault.words()}" for fault in verdict.faults]
+        lines += [f"  {fault.words()}" for fault in integrity.gathered(verdict.faults)]
     return "\n".join([*lines, *(fault.words() for fault in around), summary(verdicts, around)])
 
 
