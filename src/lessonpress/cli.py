@@ -110,10 +110,13 @@ def _placed(made: Path, to: Path) -> None:
 def verify(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
     jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,
+    record: Annotated[bool, typer.Option("--record", help="Write the reports, and exit 0 on drift as well.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Only judge what the last reports say.")] = False,
 ) -> None:  # fmt: skip
     """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
-    settings = _known(arrows.settings(config), *slugs or ())
-    if not arrows.room("verify").verify(settings, slugs or (), jobs=jobs):
+    settings, room = _known(arrows.settings(config), *slugs or ()), arrows.room("verify")
+    good = room.recorded(settings) if recorded else room.verify(settings, slugs or (), jobs=jobs)
+    if not good and not record:
         raise typer.Exit(1)
 
 

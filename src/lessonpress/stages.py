@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,11 @@ def note_code(work: Path) -> None:
         path, text = work / "code" / f"{stage}.sha256", digest(stage) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def ask_again(work: Path) -> None:
+    """Make `work/code/asked` another file, so that what has it as an input is done whenever Snakemake needs it."""
+    (work / "code" / "asked").write_text(f"{time.time_ns()}\n", encoding="utf-8")
 
 
 def drop_stale_receipts(work: Path, results: Path) -> None:

@@ -6,6 +6,7 @@ all published revisions are checked, not only those of the current one.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -82,6 +83,20 @@ def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
     _write(config, verdicts, around)
     print(table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
+
+
+def recorded(config: Config) -> bool:
+    """What the last verification found: print what was not good and its sentence, and answer whether all was good.
+
+    Raises LessonError where there was none.
+    """
+    path = Path(config.work) / "verify" / "report.json"
+    if not path.is_file():
+        raise LessonError(os.path.relpath(path), "there is no such report", "", "Run `lessonpress verify` first.")
+    told = canon.read(path)
+    bad = [f"{lesson['slug']}: {lesson['words']}" for lesson in told["lessons"] if not lesson["good"]]
+    print("\n".join([*bad, told["summary"]]), flush=True)
+    return bool(told["good"])
 
 
 def everything(config: Config) -> list[str]:
