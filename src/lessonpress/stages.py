@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ PACKAGE = Path(__file__).parent
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
-    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
-    "plan", "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+    *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
+    "picture", "plan", "prose", "provenance", "render", "replay", "schema", "stages", "weights", "worker/*",
+    "templates/*",
 )  # fmt: skip
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
@@ -87,17 +89,27 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
+    return [path for path in _templates_folder().rglob("*") if path.is_file()]
+
+
+def _templates_folder() -> Path:
     folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    folder = next((f for f in folders if f.is_dir()), folders[0])
-    return [path for path in folder.rglob("*") if path.is_file()]
+    return next((f for f in folders if f.is_dir()), folders[0])
 
 
 def digest(stage: str) -> str:
-    """The SHA-256 of a stage's code."""
-    whole = hashlib.sha256()
-    for path in files(stage):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    """The SHA-256 of a stage's code; the same for an installed lessonpress and one that runs from its sources."""
+    whole, named = hashlib.sha256(), {_name(path): path for path in files(stage)}
+    for name, path in sorted(named.items()):
+        whole.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return whole.hexdigest()
+
+
+def _name(path: Path) -> str:
+    """A file's name inside the package, in which an installed lessonpress carries its templates."""
+    templates = _templates_folder()
+    inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
+    return inside.as_posix()
 
 
 def note_code(work: Path) -> None:
@@ -111,6 +123,11 @@ def note_code(work: Path) -> None:
         path, text = work / "code" / f"{stage}.sha256", digest(stage) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def ask_again(work: Path) -> None:
+    """Make `work/code/asked` another file, so that what has it as an input is done whenever Snakemake needs it."""
+    (work / "code" / "asked").write_text(f"{time.time_ns()}\n", encoding="utf-8")
 
 
 def drop_stale_receipts(work: Path, results: Path) -> None:
