@@ -72,8 +72,23 @@ def lint(
     """Read and validate lessons (all of them without a name); nothing is run."""
     settings = arrows.settings(config)
     found = slugs or sorted(path.parent.name for path in Path(settings.lessons).glob("*/lesson.yaml"))
-    read, source = arrows.room("lesson").read, arrows.room("hashing").source
-    arrows.each(found, lambda slug: f"{slug}: good" if source(read(settings.lesson(slug))) else None)
+    linted = arrows.room("hashing").linted
+    arrows.each(found, lambda slug: linted(settings, slug))
+
+
+@app.command()
+def prepare(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="SLUG…")] = None,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Train again, compare with what is stored, write nothing; "
+                                                          "without a name, every lesson that has a training.")] = False,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Run lessons' training and store the weights as source, beside the recipe."""
+    settings, room = arrows.settings(config), arrows.room("prepare")
+    if not slugs and not repeat:
+        raise typer.BadParameter("name the lessons whose weights are to be made")
+    verb = room.repeat if repeat else room.prepare
+    arrows.each(slugs or room.prepared_lessons(settings), lambda slug: verb(settings, slug))
 
 
 @app.command()

@@ -16,6 +16,7 @@ Dtype = Literal[
 FloatDtype = Literal["float32", "float64", "float16", "bfloat16"]
 Fill = Literal["zeros", "ones", "rand", "randn", "arange", "eye", "ramp"]
 Size = Annotated[int, Field(ge=0)]
+DRAWN = "drawn"  # in the place of a name of prepared weights: those that the seed draws
 
 
 class Record(BaseModel):
@@ -47,12 +48,40 @@ class Model(Record):
     args: dict[str, Any] = {}
 
 
+class Tolerance(Record):
+    """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
+
+    atol: Annotated[float | int, Field(ge=0)]
+    rtol: Annotated[float | int, Field(ge=0)]
+
+
+class Prepare(Record):
+    """How weights are made, by training say: a seeded generator function of the lesson's, run by `lessonpress prepare`.
+
+    `function` of `file` (the model's, unless it says so) is called with the model, built and seeded as a run builds it,
+    and with `args`. What it yields is either a mapping of numbers, `{"step": 10, "of": 300, "loss": 0.4}`, which tells
+    how far it is, or a name and such a mapping, `"trained", {"loss": 0.1}`, which keeps the model's parameters and
+    buffers as they are then. A run asks for them with `weights: trained`: a case or probe before the experiment before
+    the execution; `weights: drawn` asks for what the seed draws, as does saying nothing anywhere. The seed is that of
+    the experiment (or of the execution, where there is none) unless it says so, so that weights as drawn are those
+    with which the training begins. `tolerance` holds a repeated training against the stored one.
+    """
+
+    file: FileName | None = None
+    function: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$")] = "prepare"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    mode: Literal["eval", "train"] = "train"
+    args: dict[str, Any] = {}
+    tolerance: Tolerance = Tolerance(atol=1e-4, rtol=1e-3)
+
+
 class Execution(Record):
     """The run that `run.py` repeats."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     mode: Literal["eval", "train"] = "eval"
     dtype: FloatDtype = "float32"
+    weights: Id | None = None
     inputs: dict[str, Spec] = {}
 
 
@@ -68,6 +97,7 @@ class Run(Record):
     """A probe: one more run that checks may look at. It overrides some of what the cases share."""
 
     id: Id
+    weights: Id | None = None
     inputs: dict[str, Spec] = {}
     args: dict[str, Any] = {}
     parameters: dict[str, Spec] = {}
@@ -138,6 +168,7 @@ class Experiment(Record):
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     mode: Literal["eval", "train"] | None = None
     dtype: FloatDtype = "float64"
+    weights: Id | None = None
     inputs: dict[str, Spec] = {}
     control: Control | None = None
     cases: Annotated[list[Case], Field(min_length=1)]
@@ -188,13 +219,6 @@ class Question(Record):
     answer: str
 
 
-class Tolerance(Record):
-    """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
-
-    atol: Annotated[float | int, Field(ge=0)]
-    rtol: Annotated[float | int, Field(ge=0)]
-
-
 class Recipe(Record):
     """A whole lesson.yaml."""
 
@@ -211,6 +235,7 @@ class Recipe(Record):
     limitations: str = ""
     milestone: Milestone | None = None
     model: Model
+    prepare: Prepare | None = None
     execution: Execution
     experiment: Experiment | None = None
     tolerance: Tolerance | None = None

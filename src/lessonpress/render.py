@@ -19,6 +19,7 @@ from lessonpress import (
     manifest,
     page,
     picture,
+    prepared,
     provenance,
     replay,
     schema,
@@ -63,7 +64,8 @@ def revision(
     graphs = _own_graphs(captured, drawn)
     stored = weights.file(captured)
     certificate = replay.of_capture(captured)
-    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs)
+    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs,
+                       prepared.provenance(read, source["plan"]))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),
