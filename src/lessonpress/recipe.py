@@ -219,6 +219,23 @@ class Question(Record):
     answer: str
 
 
+class Replacement(Record):
+    """One place of one file of the lesson, and what stands there instead."""
+
+    file: FileName
+    find: Annotated[str, Field(min_length=1)]
+    with_: str = Field(alias="with")
+
+
+class Mutant(Record):
+    """A broken variant of the lesson, on which the checks that it names must fail."""
+
+    id: Id
+    sentence: str
+    replace: Replacement
+    breaks: Annotated[list[Annotated[str, StringConstraints(pattern=r"^check_\w+$")]], Field(min_length=1)]
+
+
 class Recipe(Record):
     """A whole lesson.yaml."""
 
@@ -240,6 +257,7 @@ class Recipe(Record):
     experiment: Experiment | None = None
     tolerance: Tolerance | None = None
     checks: FileName | None = None
+    mutants: list[Mutant] = []
     scope: str = ""
     opening_step: Id | None = None
     steps: list[Step] = []

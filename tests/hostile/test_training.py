@@ -60,8 +60,10 @@ ATTACKS = {
     "grows without end": ("model.big = torch.zeros(1 << 34)", "the memory limit is 2048 MiB"),
     "ends the process": ("os._exit(0)", "the process ended without a result, exit code 0"),
     "tells terminals what to do": ("yield {'\\x1b[2J': 1}", "a figure called '\\x1b[2J'"),
-    "forges its answer": ("for n in range(3, 99):\n        try: os.write(n, b'{\"ok\": 1}\\n')\n        except OSError: 1",
-                          "something other than the worker wrote on the answer channel"),
+    "forges its answer": (
+        "for n in range(3, 99):\n        try: os.write(n, b'{\"ok\": 1}\\n')\n        except OSError: 1",
+        "something other than the worker wrote on the answer channel",
+    ),
     "raises": ("raise ValueError('no luck')", "preparing the weights of Echo: ValueError: no luck"),
     "cannot be compiled": ("yield (", "importing the file of Echo: SyntaxError"),
 }  # fmt: skip
