@@ -12,11 +12,11 @@ def check_training_ends_at_least_squares(runs):
     float32 steps stop moving within some units of the last place of numbers near one, times the condition of the fit.
     """
     slope, intercept = np.linalg.lstsq(np.stack([X, np.ones(8)], axis=1), Y, rcond=None)[0]
-    gap = np.abs(runs["after"]["line"][:, 0] - (slope * X + intercept))
+    gap = np.abs(runs["after"]["output"][:, 0] - (slope * X + intercept))
     return {"measured": float(gap.max()), "bound": 1e-5, "sense": "<="}
 
 
 def check_training_lowers_the_loss(runs):
     """Every stage misses the points by less than the one before."""
-    losses = [float(((runs[name]["line"][:, 0] - Y) ** 2).mean()) for name in ("before", "halfway", "after")]
+    losses = [float(((runs[name]["output"][:, 0] - Y) ** 2).mean()) for name in ("before", "halfway", "after")]
     return {"measured": float(min(losses[0] - losses[1], losses[1] - losses[2])), "bound": 1e-3, "sense": ">="}
