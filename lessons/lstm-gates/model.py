@@ -2,10 +2,12 @@
 
 import torch
 from torch import nn
+from torch.nn.functional import pad
 
 FEATURES = 4  # of a token: value, write, read, keep
 CELLS = 2  # memory cells, each with gates of its own
 FIRM = 1000  # so far out that the logistic function is exactly 1 there, and exactly 0 on the other side
+SHIFT = (0, 0, 1, -1)  # along the steps: zeros come in before the first, the last is cut off
 
 
 class Gates(nn.Module):
@@ -46,13 +48,12 @@ class OpenedMemory(nn.Module):
     def forward(self, tokens, keep):
         """Return what the cells show and hold after every step, as the written-out gates have it."""
         tokens = torch.cat((tokens, keep), dim=2)  # [batch, step, 4]
-        zeros = tokens.new_zeros((len(tokens), CELLS))
-        states = [(zeros, zeros)]
+        state, states = None, []  # a cell that is given no state starts from zeros
         for token in tokens.unbind(dim=1):
-            states.append(self.cell(token, states[-1]))  # shown and memory, each [batch, 2]
-        shown = torch.stack([shown for shown, _ in states[:-1]], dim=1)  # [batch, step, 2]: before each step
-        memory = torch.stack([memory for _, memory in states[:-1]], dim=1)  # [batch, step, 2]
-        return self.gates(tokens, shown, memory)
+            state = self.cell(token, state)  # what it shows and holds, each [batch, 2]
+            states.append(state)
+        before = (pad(torch.stack(part, dim=1), SHIFT) for part in zip(*states, strict=True))  # two of [batch, step, 2]
+        return self.gates(tokens, *before)
 
     def _give(self):
         """Let each gate listen to one feature of the token, and the candidate to the value and to what was shown."""

@@ -23,11 +23,10 @@ class Encoder(nn.Module):
 
     def forward(self, words):
         """Return the vector after each word, the fixed vector of every sentence that ends there."""
-        vector = words.new_zeros((1, SLOTS))
-        vectors = []
-        for word in words.split(1, dim=1):
-            vector = self.turn(vector) + self.enter(word)  # [1, 4]
-            vectors.append(vector)
+        first, *others = words.split(1, dim=1)  # each [1, 1]
+        vectors = [self.enter(first)]
+        for word in others:
+            vectors.append(self.turn(vectors[-1]) + self.enter(word))  # [1, 4]
         return torch.cat(vectors)  # [length, 4]
 
 
