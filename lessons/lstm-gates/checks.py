@@ -36,7 +36,10 @@ def check_stacked_order(runs):
     gaps = []
     for name in RUNS:
         told = _recur(_tokens(runs[name]), _stacked(runs[name], (0, 1, 2, 3)))
-        gaps += [_gap(runs[name]["cell[0]#*"][:, 0], told["shown"]), _gap(runs[name]["cell[1]#*"][:, 0], told["memory"])]
+        gaps += [
+            _gap(runs[name]["cell[0]#*"][:, 0], told["shown"]),
+            _gap(runs[name]["cell[1]#*"][:, 0], told["memory"]),
+        ]
     return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 
 
