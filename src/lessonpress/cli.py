@@ -66,6 +66,16 @@ def site(config: ConfigFile = CONFIG) -> None:
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where it lies; it is made where it is missing.", metavar="[DIR]")]
+    = Path("."),
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what is there already and add the rest.")] = False,
+) -> None:  # fmt: skip
+    """Start a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
+    typer.echo("\n".join(arrows.room("repository").start(folder, keep=keep)))
+
+
+@app.command()
 def lint(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
 ) -> None:

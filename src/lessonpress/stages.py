@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from lessonpress import shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
@@ -24,8 +25,10 @@ LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
     *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
-    "plan", "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+    "plan", "prose", "provenance", "render", "replay", "schema", "shipped", "weights", "worker/*", "templates/*",
 )  # fmt: skip
+# Templates of files that a person goes on to edit: what changes in them changes no page.
+STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
@@ -37,7 +40,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "integrity", "judging", "lock",
                 "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "replay", "site", "worker/*", "templates/*"),
+             "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 
@@ -87,9 +90,8 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
-    folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    folder = next((f for f in folders if f.is_dir()), folders[0])
-    return [path for path in folder.rglob("*") if path.is_file()]
+    folder = shipped.path("templates")
+    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in STARTERS]
 
 
 def digest(stage: str) -> str:
