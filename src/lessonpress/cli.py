@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lessonpress import __version__, arrows
+from lessonpress import __version__, arrows, authoring
+from lessonpress.authoring import CONFIG, ConfigFile
 
 app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
-ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
-CONFIG = Path("config.yaml")
+for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
+    app.command()(command)
 
 
 @app.command("hash")
@@ -63,58 +62,6 @@ def publish(
 def site(config: ConfigFile = CONFIG) -> None:
     """Write the pages around the lessons: catalogue, histories, schema."""
     typer.echo(arrows.room("site").site(arrows.settings(config)))
-
-
-@app.command()
-def init(
-    folder: Annotated[Path, typer.Argument(help="Where it lies; it is made where it is missing.", metavar="[DIR]")]
-    = Path("."),
-    keep: Annotated[bool, typer.Option("--keep", help="Keep what is there already and add the rest.")] = False,
-) -> None:  # fmt: skip
-    """Start a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
-    typer.echo("\n".join(arrows.room("repository").start(folder, keep=keep)))
-
-
-@app.command()
-def lint(
-    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
-) -> None:
-    """Read and validate lessons (all of them without a name); nothing is run."""
-    settings = arrows.settings(config)
-    found = slugs or sorted(path.parent.name for path in Path(settings.lessons).glob("*/lesson.yaml"))
-    read, source = arrows.room("lesson").read, arrows.room("hashing").source
-    arrows.each(found, lambda slug: f"{slug}: good" if source(read(settings.lesson(slug))) else None)
-
-
-@app.command()
-def preview(
-    path: Annotated[Path, typer.Argument(help="A lesson's folder.")],
-    out: Annotated[Path | None, typer.Option(help="Where the revision folder is put.", metavar="DIR")] = None,
-    config: ConfigFile = CONFIG,
-) -> None:
-    """Take any lesson folder through everything but publishing."""
-    folder = path.resolve()
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        settings = arrows.settings(config).model_copy(update={"lessons": str(folder.parent), "work": scratch})
-        for verb in ("hash", "execute", "record", "check", "render"):
-            arrows.go(verb, [folder.name], config=settings)
-        to = out or Path(f"preview-{folder.name}")
-        _placed(settings.room(folder.name) / "revision", to)
-        typer.echo(f"{to / 'index.html'}")
-        gate = arrows.room("publish")
-        gate.require_passed(settings, folder.name)
-        for fault in gate.toothless(settings, folder.name):
-            typer.echo(f"not yet publishable: {fault.message()}", err=True)
-
-
-def _placed(made: Path, to: Path) -> None:
-    """Put a finished folder into its place, whole or not at all; into one that exists, its files are copied."""
-    if to.exists():
-        shutil.copytree(made, to, dirs_exist_ok=True)
-        return
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:
-        shutil.copytree(made, Path(beside) / to.name).rename(to)
 
 
 @app.command()

@@ -322,6 +322,11 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     if experiment.control and experiment.control.input not in known:
         yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}",
                            f"inputs: {', '.join(sorted(known))}")  # fmt: skip
+    bounds = experiment.control.range if experiment.control else None
+    if bounds and not -math.inf < bounds[0] < bounds[1] < math.inf:
+        fix = f"Write [{bounds[1]}, {bounds[0]}]." if bounds[0] > bounds[1] else ""
+        expected = "two numbers, the smaller one first"
+        yield lesson.error((*at, "control", "range"), f"{bounds} given", expected, fix)
     arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
     yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
                                  for i, entry in enumerate(getattr(record, group))])  # fmt: skip

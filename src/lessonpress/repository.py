@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from lessonpress import __version__, canon, config, shipped
+from lessonpress import __version__, canon, config, shipped, skeleton
 from lessonpress.errors import LessonError
 
 LESSON, SITE, REQUIREMENTS = "first-lesson", ".github/workflows/site.yml", "requirements.txt"
@@ -27,6 +27,7 @@ MADE_FROM: Mapping[str, str] = {
     "profiles/default/config.yaml": "profiles/default/config.yaml",
     "scripts/check_site.sh": "scripts/check_site.sh",
 }
+SCHEMA = f"../../results/schema/{skeleton.SCHEMA}"  # from the lesson's folder; the first publication writes it
 WORKFLOW = ".github/workflows/publish-check.yml"
 OWNER = "OWNER/lessonpress"
 FOUND_BESIDE = "--find-links wheels"  # pip looks there from the folder of requirements.txt
@@ -66,10 +67,9 @@ def files() -> dict[str, str]:
     requirement, workflow = origin()
     marks = {"@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@SLUG@": LESSON,
              "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
-    lesson = {f"lessons/{LESSON}/{path.name}": f"templates/new/{path.name}"
-              for path in sorted(shipped.path("templates/new").iterdir()) if path.is_file()}  # fmt: skip
-    made = {name: _filled(shipped.path(source), marks) for name, source in {**MADE_FROM, **lesson}.items()}
-    return {**made, "config.yaml": config.text()}
+    made = {name: _filled(shipped.path(source), marks) for name, source in MADE_FROM.items()}
+    lesson = {f"lessons/{LESSON}/{name}": text for name, text in skeleton.files(LESSON, SCHEMA).items()}
+    return {**made, "config.yaml": config.text(), **lesson}
 
 
 def _filled(template: Path, marks: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
@@ -33,12 +35,12 @@ STARTERS = ("init", "new")
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
-    "record": (*LESSON, *CONFINED, "judging", "record"),
+    "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
     "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
-    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "integrity", "judging", "lock",
-                "publish", "published", "record", "standing", "supervise/*"),
+    "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
+                "lock", "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
              "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
@@ -135,7 +137,23 @@ def _text(path: Path) -> str:
 
 
 def lessons(folder: Path) -> list[str]:
-    """The slugs of all lessons in a folder."""
+    """The slugs of all lessons in a folder; those that no slug can name are `odd`.
+
+    Raises LessonError where there is no such folder: a run without lessons would be a silent success.
+    """
+    return [name for name in _named(folder) if SLUG.fullmatch(name)]
+
+
+def odd(folder: Path) -> list[str]:
+    """The names of lessons' folders that no rule can carry: what stands in them must not stop the others."""
+    return [name for name in _named(folder) if not SLUG.fullmatch(name)]
+
+
+def _named(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise LessonError("config.yaml: lessons", f"there is no folder {str(folder)!r} here",
+                          "the folder that holds one folder for each lesson",
+                          "Go to the repository's root, name the folder, or type: lessonpress new SLUG.")  # fmt: skip
     return sorted(path.parent.name for path in folder.glob("*/lesson.yaml"))
 
 

@@ -28,6 +28,7 @@ from lessonpress import (
     render,
     report,
     site,
+    stages,
     standing,
 )  # fmt: skip
 from lessonpress.changes import Changes
@@ -85,8 +86,9 @@ def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
 
 
 def everything(config: Config) -> list[str]:
-    """The slugs of all lessons, and of all that were published."""
-    sources = {path.parent.name for path in Path(config.lessons).glob("*/lesson.yaml")}
+    """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
+    folder = Path(config.lessons)
+    sources = {*stages.lessons(folder), *stages.odd(folder)}
     models = Path(config.results) / "models"
     return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from lessonpress.page.binding import bound, typed
     from lessonpress.page.graphs import views
     from lessonpress.page.program import live, offered
-    from lessonpress.page.rendering import templates_folder
-    from lessonpress.page.site import catalogue, feed, history, missing, sitemap
+    from lessonpress.page.proof import unreadable
+    from lessonpress.page.rendering import hashed, templates_folder
+    from lessonpress.page.site import catalogue, feed, history, missing, sitemap, waiting
     from lessonpress.page.volatile import NO_REVISION, blanked
     from lessonpress.page.whole import lesson
 
@@ -23,6 +24,7 @@ __all__ = [
     "bound",
     "catalogue",
     "feed",
+    "hashed",
     "history",
     "lesson",
     "live",
@@ -31,15 +33,18 @@ __all__ = [
     "sitemap",
     "templates_folder",
     "typed",
+    "unreadable",
     "views",
+    "waiting",
 ]
 
 _HOMES = {
     "binding": ("bound", "typed"),
     "graphs": ("views",),
     "program": ("live", "offered"),
-    "rendering": ("templates_folder",),
-    "site": ("catalogue", "feed", "history", "missing", "sitemap"),
+    "proof": ("unreadable",),
+    "rendering": ("hashed", "templates_folder"),
+    "site": ("catalogue", "feed", "history", "missing", "sitemap", "waiting"),
     "volatile": ("NO_REVISION", "blanked"),
     "whole": ("lesson",),
 }

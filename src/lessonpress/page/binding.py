@@ -99,6 +99,11 @@ def bound(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
     return read.with_recipe(recipe.model_copy(update={"questions": answers}) if answers else recipe)
 
 
+def blank(text: str) -> str:
+    """A text with every expression replaced by a number, as if all values were known."""
+    return _EXPRESSION.sub(lambda found: "0" if _NAME.search(found[1]) else found[0], text)
+
+
 def typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
     """Numbers with three decimals or more that are typed into prose and occur in the record: a hint for each."""
     hints = []
