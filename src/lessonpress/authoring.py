@@ -64,8 +64,7 @@ def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:
     """Show the published site in a browser of this machine, until Ctrl-C."""
     settings, room = arrows.settings(config), arrows.room("serving")
     server = room.site(Path(settings.results), port)
-    say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it")
-    room.forever(server)
+    room.forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
 
 
 def say(words: str) -> None:

@@ -65,8 +65,8 @@ def found(config: Config, path: Path) -> Path:
     if not folder.is_dir():
         known = sorted(each.parent.name for each in Path(config.lessons).glob(f"*/{lesson.RECIPE}"))
         near = difflib.get_close_matches(path.name, known, n=1)
-        raise LessonError(str(path), "there is no such folder", "a lesson's folder, or its name",
-                          f"Did you mean {config.lesson(near[0])}?" if near else "")  # fmt: skip
+        fix = f"Did you mean {config.lesson(near[0])}?" if near else f"To begin it, type: lessonpress new {path.name}"
+        raise LessonError(str(path), "there is no such folder", "a lesson's folder, or its name", fix)
     return folder.resolve()
 
 

@@ -23,6 +23,7 @@ from lessonpress import (
     provenance,
     replay,
     schema,
+    stages,
     weights,
 )  # fmt: skip
 from lessonpress.errors import LessonError, LessonErrors
@@ -65,7 +66,8 @@ def revision(
     graphs = _own_graphs(captured, drawn)
     stored = weights.file(captured)
     certificate = replay.of_capture(captured)
-    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs)
+    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs,
+                       stages.digest("render"))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import socketserver
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from http.server import HTTPServer, SimpleHTTPRequestHandler
@@ -117,7 +118,8 @@ def site(results: Path, port: int) -> Server:
     return opened(partial(Handler, directory=str(results)), port)
 
 
-def forever(server: Server) -> None:
-    """Answer until Ctrl-C, which is no error."""
+def forever(server: Server, begin: Callable[[], None]) -> None:
+    """Say where the server is, then answer until Ctrl-C, which is no error."""
     with server, contextlib.suppress(KeyboardInterrupt):
+        begin()
         server.serve_forever()

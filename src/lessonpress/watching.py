@@ -101,9 +101,9 @@ def followed(text: str, build: str) -> str:
 
 
 def watch(folder: Path, live: Live, options: list[str], server: serving.Server, say: Callable[[str], None]) -> None:
-    """Serve a lesson's preview and make it anew after every save, until Ctrl-C."""
+    """Serve a lesson's preview and make it anew after every save; does not come back."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with server, contextlib.suppress(KeyboardInterrupt):
+    with server:
         before: Seen = {}
         while True:
             now = settled(folder)
@@ -149,8 +149,11 @@ def made(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
 
 
 def run(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
-    """Open the live preview of a lesson's folder, with the preview in `out` or in a folder that goes with it."""
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
+    """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder that goes with it.
+
+    Raises LessonError when the port cannot be had.
+    """
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         live = Live(out or Path(scratch) / "preview")
         server = serving.opened(partial(Handler, live=live), port)
         say(f"{server.address()}  follows what you save; Ctrl-C ends it")

@@ -20,10 +20,11 @@ def lint(config: Config, slug: str) -> str:
     read = lesson.read(config.lesson(slug))
     hashing.source(read)
     sources = Sources.of(read)
-    mistakes = [*sources.mistakes, *page.unreadable(read, sources.sentences()), *_mistakes(sources)]
+    mistakes = [*sources.mistakes, *page.unreadable(read, sources.sentences()), *page.misnamed(read),
+                *_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
-    doubts = [*checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read)]
+    doubts = [*checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read), *page.unread(read)]
     return "\n".join([*(f"hint: {doubt.message()}" for doubt in doubts), f"{slug}: good"])
 
 

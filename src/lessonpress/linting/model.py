@@ -11,6 +11,7 @@ from lessonpress.errors import LessonError
 from lessonpress.linting.sources import Sources
 from lessonpress.syntax import Class, Function, Parameter
 
+IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
@@ -67,7 +68,7 @@ def unfit(parameters: Sequence[Parameter], names: Sequence[str]) -> str:
 
     They are passed as the worker passes them: by name where the signature allows it, else in order. Empty when it can.
     """
-    own = list(parameters[1:]) if parameters and parameters[0].kind in BY_NAME[:1] else list(parameters)
+    own = list(parameters[1:]) if parameters and parameters[0].kind in IN_ORDER else list(parameters)
     by_name = {parameter.name for parameter in own if parameter.kind in BY_NAME}
     rest = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in own)
     in_order = [at for at, name in enumerate(names) if name not in by_name and not rest]

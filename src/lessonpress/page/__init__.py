@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lessonpress.page.binding import bound, typed
+    from lessonpress.page.expressions import misnamed, unread
     from lessonpress.page.graphs import views
     from lessonpress.page.program import live, offered
     from lessonpress.page.proof import unreadable
@@ -28,11 +29,13 @@ __all__ = [
     "history",
     "lesson",
     "live",
+    "misnamed",
     "missing",
     "offered",
     "sitemap",
     "templates_folder",
     "typed",
+    "unread",
     "unreadable",
     "views",
     "waiting",
@@ -40,6 +43,7 @@ __all__ = [
 
 _HOMES = {
     "binding": ("bound", "typed"),
+    "expressions": ("misnamed", "unread"),
     "graphs": ("views",),
     "program": ("live", "offered"),
     "proof": ("unreadable",),
