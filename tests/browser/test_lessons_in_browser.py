@@ -184,7 +184,7 @@ def test_a_number_is_followed_by_keyboard(browser: Browser, revision: Path) -> N
 
 
 def test_figures_can_be_saved(browser: Browser, revision: Path, tmp_path: Path) -> None:
-    """A figure's SVG is valid XML, its PNG is a picture, and its CSV holds every digit of the record."""
+    """A figure's SVG is valid XML, its PNG is a picture, and its CSV names each panel and holds every digit."""
     shown = page_of(browser, revision, accept_downloads=True)
     figure = shown.locator("figure.matrix:visible").first
     figure.locator(".save summary").click()
@@ -199,10 +199,11 @@ def test_figures_can_be_saved(browser: Browser, revision: Path, tmp_path: Path) 
         "(text) => new DOMParser().parseFromString(text, 'image/svg+xml').querySelector('parsererror') === null",
         files["SVG"].read_text(encoding="utf-8"),
     )
-    rows = [line.split(",") for line in files["CSV"].read_bytes().decode().split("\r\n")[1:] if line]
+    tables = [table.split("\r\n") for table in files["CSV"].read_bytes().decode().strip().split("\r\n\r\n")]
+    rows = [line.split(",") for table in tables for line in table[1:]]
     recorded = manifest_of(revision)["experiment"]["cases"][0]["matrices"][0]["values"]
-    columns = np.shape(recorded)[-1]  # what stands before them names the panel, if there are any, and the row
-    assert [float(cell) for row in rows for cell in row[-columns:]] == leaves(recorded)
+    assert [float(cell) for row in rows for cell in row[1:]] == leaves(recorded)
+    assert len({table[0].split(",")[0] for table in tables}) == len(tables)
 
 
 # -- the graph, the source, the words ------------------------------------------------------------------------------
