@@ -26,7 +26,7 @@ def check_each_head_follows_the_formula(runs):
     for name in RUNS:
         contexts, weights = _attend(runs[name], HEADS.get(name, 2))
         gaps += [_gap(runs[name]["attention.softmax"][0], weights), _gap(runs[name]["attention[0]"][0], contexts)]
-    return {"measured": max(gaps), "bound": ROUNDING, "sense": "<="}
+    return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 
 
 def check_order_of_heads_matters(runs):
@@ -37,7 +37,7 @@ def check_order_of_heads_matters(runs):
     """
     sound = all(_gap(runs[name]["output"][0], _mix(runs[name])) <= ROUNDING for name in RUNS)
     swapped = [_gap(runs[name]["output"][0], _mix(runs[name], swap=True)) for name in ("drawn", "loud", "built")]
-    return {"measured": min(swapped) if sound else 0.0, "bound": EFFECT, "sense": ">="}
+    return {"measured": float(np.min(swapped)) if sound else 0.0, "bound": EFFECT, "sense": ">="}
 
 
 def check_words_may_be_reordered_together(runs):
@@ -49,7 +49,7 @@ def check_words_may_be_reordered_together(runs):
     output = _gap(before["output"], after["output"])
     weights = _gap(before["attention.softmax"][..., ORDER], after["attention.softmax"])
     moved = _gap(before["output"], runs["keys_reordered"]["output"]) >= EFFECT
-    return {"measured": max(output, weights) if moved else math.inf, "bound": ROUNDING, "sense": "<="}
+    return {"measured": float(np.max([output, weights])) if moved else math.inf, "bound": ROUNDING, "sense": "<="}
 
 
 def check_each_query_keeps_its_row(runs):
@@ -61,7 +61,7 @@ def check_each_query_keeps_its_row(runs):
 
 
 def check_a_zero_query_takes_the_mean(runs):
-    """A query of zeros weighs every word with exactly a quarter in every head, and the output is that of the mean value."""
+    """A query of zeros weighs each word with exactly a quarter in each head, and gets what the mean value gives."""
     run = runs["zero"]
     mean = run["input:values"][0].mean(axis=0)  # [8]
     expected = run["param:output_projection.weight"] @ (run["param:value_projection.weight"] @ mean)  # [8]
@@ -88,7 +88,8 @@ def check_one_head_has_to_share(runs):
     """
     both = [[0, 1, 2], [3, 2], [1, 3]]
     shares = np.array([[_share(found, 8 / math.sqrt(8)) for found in both]])  # [1, 3, 4]
-    return {"measured": _gap(runs["one_head_by_hand"]["attention.softmax"][0], shares), "bound": ROUNDING, "sense": "<="}
+    gap = _gap(runs["one_head_by_hand"]["attention.softmax"][0], shares)
+    return {"measured": gap, "bound": ROUNDING, "sense": "<="}
 
 
 def check_heads_do_not_disturb_each_other(runs):
@@ -105,7 +106,7 @@ def check_the_number_of_heads_matters(runs):
     same = all(np.array_equal(run[name], two[name]) for name in names for run in (one, four))
     sliced = [run["attention.softmax"].shape[1] for run in (one, two, four)] == [1, 2, 4]
     gaps = [_gap(a["output"], b["output"]) for a, b in ((one, two), (two, four), (four, one))]
-    return {"measured": min(gaps) if same and sliced else 0.0, "bound": EFFECT, "sense": ">="}
+    return {"measured": float(np.min(gaps)) if same and sliced else 0.0, "bound": EFFECT, "sense": ">="}
 
 
 def metric_disagreement(weights):

@@ -24,7 +24,7 @@ def check_turning_is_complex_multiplication(runs):
         gaps += [_gap(_pairs(run["rotary"][QUERY]), queries), _gap(_pairs(run["rotary"][KEY]), keys)]
         # The inner product of two pairs is the real part of one times the other's conjugate.
         gaps.append(_gap(run["output"], (queries @ keys.conj().T).real / math.sqrt(8)))
-    return {"measured": max(gaps), "bound": ROUNDING, "sense": "<="}
+    return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 
 
 def check_score_knows_only_the_distance(runs):
@@ -38,7 +38,7 @@ def check_score_knows_only_the_distance(runs):
         distance = np.arange(6)[:, None] + query_start - np.arange(6)[None, :] - key_start  # [queries, keys]
         expected = sum(2 * np.cos(distance * pace) for pace in PACES) / math.sqrt(8)
         gaps.append(_gap(runs[name]["output"], expected))
-    return {"measured": max(gaps), "bound": ROUNDING, "sense": "<="}
+    return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 
 
 def check_moving_all_words_moves_no_score(runs):
@@ -60,7 +60,7 @@ def check_turning_keeps_lengths(runs):
         for side in (QUERY, KEY):
             before, after = np.abs(_projected(runs[name], side)), np.abs(_pairs(runs[name]["rotary"][side]))
             gaps.append(_gap(before, after))
-    return {"measured": max(gaps), "bound": ROUNDING, "sense": "<="}
+    return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 
 
 def check_two_turns_make_one(runs):
@@ -76,7 +76,7 @@ def check_two_turns_make_one(runs):
         for n in range(6)
     ]
     moved = _gap(turns[0], turns[1]) >= EFFECT  # something turns at all
-    return {"measured": max(gaps) if moved else math.inf, "bound": ROUNDING, "sense": "<="}
+    return {"measured": float(np.max(gaps)) if moved else math.inf, "bound": ROUNDING, "sense": "<="}
 
 
 def check_each_pair_has_its_own_pace(runs):
@@ -84,7 +84,6 @@ def check_each_pair_has_its_own_pace(runs):
     turned = _pairs(runs["first_of_pairs"]["rotary"][QUERY])  # [6, 4], each pair was (1, 0)
     steps = np.angle(turned[1:] / turned[:-1])  # [5, 4], in radians
     return {"measured": _gap(steps, np.tile(PACES, (5, 1))), "bound": ROUNDING, "sense": "<="}
-
 
 
 def _gap(one, other):
