@@ -21,7 +21,8 @@ def check_turning_is_complex_multiplication(runs):
     for name in RUNS:
         run = runs[name]
         queries, keys = (_projected(run, side) * _turns(run, side) for side in (QUERY, KEY))  # [6, 4] complex
-        gaps += [_gap(_pairs(run["rotary"][QUERY]), queries), _gap(_pairs(run["rotary"][KEY]), keys)]
+        met = [_pairs(run[f"unbind@RotaryScores#0[{side}]"]) for side in (QUERY, KEY)]  # as they enter the scores
+        gaps += [_gap(met[QUERY], queries), _gap(met[KEY], keys)]
         # The inner product of two pairs is the real part of one times the other's conjugate.
         gaps.append(_gap(run["output"], (queries @ keys.conj().T).real / math.sqrt(8)))
     return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
