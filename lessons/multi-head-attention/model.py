@@ -44,7 +44,7 @@ class ScaledDotProduct(nn.Module):
         return weights @ values, weights  # [batch, heads, queries, width / heads]
 
 
-class MultiHeadAttention(nn.Module):
+class AttentionInHeads(nn.Module):
     """Project, split into heads, attend in each head, join, and mix the heads' results."""
 
     def __init__(self, heads=2):
