@@ -147,6 +147,19 @@ def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path)
         assert cells == pytest.approx(numbers_of(numbers), rel=6e-4)
 
 
+def test_the_sliders_stand_as_the_input_does(browser: Browser, revision: Path) -> None:
+    """On a desk the sliders of one row of the input stand in one line, those of one column below each other."""
+    shown = page_of(browser, revision)
+    knobs = shown.locator(".panel-play").first.locator(".knob")
+    places = "(knobs) => knobs.map((knob) => knob.getBoundingClientRect()).map(({left, top}) => [left, top])"
+    sides = knobs.evaluate_all(places)
+    name = live(shown)["control"]["inputs"][0]
+    told = next(iter(manifest_of(revision)["experiment"]["cases"]))["id"]
+    width = min(8, next((n for n in reversed(live(shown)["cases"][told]["inputs"][name][1]) if n > 1), 1))
+    assert len({left for left, _ in sides}) == width
+    assert len({top for _, top in sides}) == math.ceil(len(sides) / width)
+
+
 def live_case(shown: Page) -> str:
     """The chosen case."""
     return str(shown.locator('.chooser input[type="radio"]:checked').get_attribute("value"))
