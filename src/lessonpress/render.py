@@ -20,9 +20,11 @@ from lessonpress import (
     manifest,
     page,
     picture,
+    prepared,
     provenance,
     replay,
     schema,
+    stages,
     weights,
 )  # fmt: skip
 from lessonpress.errors import LessonError, LessonErrors
@@ -65,7 +67,8 @@ def revision(
     graphs = _own_graphs(captured, drawn)
     stored = weights.file(captured)
     certificate = replay.of_capture(captured)
-    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs)
+    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs,
+                       stages.digest("render"), prepared.provenance(read, source["plan"]))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),

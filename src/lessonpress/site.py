@@ -23,9 +23,7 @@ def site(config: Config) -> str:
         for folder in (results, results / "models", results / "schema"):
             lock.sweep(folder)
         wanted = pages(results, config.site)
-        changed = [
-            path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
-        ]
+        changed = [path for path, text in wanted.items() if not holds(path, text)]
         for path in changed:
             canon.write(path, wanted[path])
     canon.write(
@@ -33,6 +31,11 @@ def site(config: Config) -> str:
         canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}),
     )
     return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
+
+
+def holds(path: Path, text: str) -> bool:
+    """Whether a file holds a text and nothing else, byte for byte."""
+    return path.is_file() and path.read_bytes() == text.encode()
 
 
 def pages(results: Path, about: Site | None = None) -> dict[Path, str]:

@@ -11,12 +11,14 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from lessonpress import shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
@@ -25,12 +27,15 @@ SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
-    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
-    "plan", "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+    *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
+    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "shipped", "stages",
+    "weights", "worker/*", "templates/*",
 )  # fmt: skip
+# Templates of files that a person goes on to edit: what changes in them changes no page.
+STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
     "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
@@ -39,7 +44,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
                 "lock", "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "replay", "site", "worker/*", "templates/*"),
+             "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 
@@ -89,17 +94,23 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
-    folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    folder = next((f for f in folders if f.is_dir()), folders[0])
-    return [path for path in folder.rglob("*") if path.is_file()]
+    folder = shipped.path("templates")
+    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in STARTERS]
 
 
 def digest(stage: str) -> str:
-    """The SHA-256 of a stage's code."""
-    whole = hashlib.sha256()
-    for path in files(stage):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    """The SHA-256 of a stage's code; the same for an installed lessonpress and one that runs from its sources."""
+    whole, named = hashlib.sha256(), {_name(path): path for path in files(stage)}
+    for name, path in sorted(named.items()):
+        whole.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return whole.hexdigest()
+
+
+def _name(path: Path) -> str:
+    """A file's name inside the package, in which an installed lessonpress carries its templates."""
+    templates = shipped.path("templates")
+    inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
+    return inside.as_posix()
 
 
 def note_code(work: Path) -> None:
@@ -113,6 +124,11 @@ def note_code(work: Path) -> None:
         path, text = work / "code" / f"{stage}.sha256", digest(stage) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def ask_again(work: Path) -> None:
+    """Make `work/code/asked` another file, so that what has it as an input is done whenever Snakemake needs it."""
+    (work / "code" / "asked").write_text(f"{time.time_ns()}\n", encoding="utf-8")
 
 
 def drop_stale_receipts(work: Path, results: Path) -> None:

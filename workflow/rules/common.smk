@@ -1,4 +1,4 @@
-# What the rules share: folders, lessons, and the two notes that are made at parse time.
+# What the rules share: folders, lessons, and the notes that are made at parse time.
 from pathlib import Path
 
 from lessonpress import stages
@@ -11,6 +11,7 @@ stages.put_python_first()
 stages.pass_settings(SETTINGS)
 stages.pass_note(config)
 stages.note_code(Path(WORK))
+stages.ask_again(Path(WORK))
 stages.drop_stale_receipts(Path(WORK), Path(RESULTS))
 
 
