@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lessonpress import canon, documents, linting, recipe, skeleton
+from lessonpress import canon, doctor, documents, linting, recipe, skeleton
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
@@ -40,6 +40,12 @@ def test_the_modeline_leads_to_the_schema(house: Path) -> None:
     schema = canon.read(house / "lessons" / "mine" / found[1])
     assert schema == recipe.schema()
     jsonschema.Draft202012Validator(schema).validate(documents.read(text, "x").value)
+
+
+def test_the_schema_alone_is_no_damaged_site(house: Path) -> None:
+    """What is written for editors before the first publication is no page that has lost the others."""
+    skeleton.new(Config(), "mine")
+    assert doctor.doctor(Config()) == []
 
 
 def test_no_mark_is_left(house: Path) -> None:

@@ -20,7 +20,8 @@ REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
 def doctor(config: Config) -> list[Fault]:
     """Every inconsistency of `results/`: files, histories, pages, what git knows better, lessons without a source."""
     results = Path(config.results)
-    if not results.is_dir():
+    # Before the first publication there may be the schemas that `new` puts there for editors.
+    if not results.is_dir() or all(path.name == "schema" for path in results.iterdir()):
         return []
     found: list[Fault] = []
     models = results / "models"
