@@ -93,6 +93,7 @@ def test_axe_finds_nothing_around_the_lessons(browser: Browser, tmp_path: Path, 
         "catalogue": page.catalogue(many(3)),
         "history": page.history("l1", "Lesson", told, {event["revision"]: manifest()}),
         "missing": page.missing(),
+        "waiting": page.waiting("lessons/x/lesson.yaml:3: titel: unknown key."),
     }
     for name, text in texts.items():
         html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)

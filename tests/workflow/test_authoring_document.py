@@ -126,6 +126,16 @@ def test_the_document_is_read_as_it_is_meant(project: Path) -> None:
                for line in block.text.splitlines(keepends=True))  # fmt: skip
 
 
+def test_the_messages_that_the_document_explains_are_ours(project: Path) -> None:
+    """Each message in the last table stands in the package's source, word for word between its dots."""
+    document = (project / "docs" / "authoring.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", document.partition("| you see |")[2], flags=re.MULTILINE)
+    parts = [part.strip() for row in rows for told in re.findall("`(.*?)`", row) for part in told.split("…")]
+    source = " ".join(path.read_text(encoding="utf-8") for path in sorted((project / "src").rglob("*.py")))
+    assert len(rows) > 5
+    assert [part for part in parts if part not in source] == []
+
+
 def test_a_folder_with_an_odd_name_stops_only_itself(house: House) -> None:
     """The lesson beside it is published and the pages are made; the run fails and says which folder and why."""
     shutil.copytree(house.lesson, house.folder / "lessons" / "Odd (x{y}'")
