@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,6 +16,8 @@ from typing import Any
 from lessonpress import canon, capture, failures, lesson, supervise
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
+
+PROGRAM = "lessonpress.worker.program"
 
 
 def execute(config: Config, slug: str) -> None:
@@ -32,13 +34,13 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> dict[str, An
     """The validated capture of one run of the lesson in `folder`, as `source` describes it."""
     plan = source["plan"]
     what = plan["model"]["class"]
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        copied = copy(source, folder, Path(scratch) / "lesson")
-        plan_file = Path(scratch) / "plan.json"
+    with supervise.scratch() as scratch:
+        copied = copy(source, folder, scratch / "lesson")
+        plan_file = scratch / "plan.json"
         plan_file.write_text(canon.compact(plan), encoding="utf-8")
-        cwd = Path(scratch) / "empty"
-        cwd.mkdir()
-        ended = supervise.run("lessonpress.worker", [str(plan_file), str(copied)], cwd, config.limits, config.isolation)
+        (scratch / "empty").mkdir()
+        given = (PROGRAM, [str(plan_file), str(copied)], scratch / "empty")
+        ended = supervise.run(*given, config.limits, config.isolation)
     if ended.limit or len(ended.lines) != 2:
         raise failures.of_process(folder, what, ended)
     try:
@@ -103,6 +105,7 @@ def captured_at() -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
+@functools.cache
 def commit() -> str | None:
     """The commit of the repository in which the lessons lie, or None outside git."""
     try:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, capture, failures, supervise
@@ -14,6 +12,7 @@ from lessonpress.lesson import Lesson
 from lessonpress.settings import Config
 
 Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
+PROGRAM = "lessonpress.worker.judge"
 CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 
 
@@ -36,8 +35,7 @@ def metrics(
 
 
 def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        room = Path(scratch)
+    with supervise.scratch() as room:
         for name, data in read.files.items():
             (room / "lesson" / name).parent.mkdir(parents=True, exist_ok=True)
             (room / "lesson" / name).write_bytes(data)
@@ -45,7 +43,7 @@ def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mappin
         (room / "task.json").write_text(canon.compact(task), encoding="utf-8")
         (room / "empty").mkdir()
         arguments = [str(room / "capture.json"), str(room / "lesson"), str(room / "task.json")]
-        ended = supervise.run("lessonpress.worker.judge", arguments, room / "empty", config.limits, config.isolation)
+        ended = supervise.run(PROGRAM, arguments, room / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
     if ended.limit or len(ended.lines) != 1:
         raise failures.of_process(read.folder, what, ended)

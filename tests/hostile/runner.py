@@ -61,11 +61,16 @@ def main() -> None:
     os.dup2(2, 1)  # nothing but answers goes out
     weak = supervise.Layers(())
     strong = supervise.ALL
-    for line in sys.stdin:
-        wanted = json.loads(line)
-        supervise.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
-        told.write(json.dumps(attempt(**wanted)) + "\n")
-        told.flush()
+    with supervise.kept():
+        standing = supervise._kept
+        for line in sys.stdin:
+            wanted = json.loads(line)
+            supervise.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
+            # Without kept servers every attack has a process that was started for it alone.
+            supervise._kept = standing if wanted.pop("kept") else None
+            told.write(json.dumps(attempt(**wanted)) + "\n")
+            told.flush()
+        supervise._kept = standing
 
 
 if __name__ == "__main__":

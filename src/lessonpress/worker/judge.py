@@ -1,8 +1,8 @@
-"""`python -m lessonpress.worker.judge CAPTURE FOLDER TASK FD`: runs a lesson's checks and metrics, without torch.
+"""The program that runs a lesson's checks and metrics, without torch; `server` runs it.
 
-TASK is a JSON file `{"file", "checks": true|false, "metrics": [{"id", "function", "run", "address", "select",
-"reshape"}]}`. The answer is two lines of JSON on the descriptor: the confinement, told before any lesson code runs,
-and `{"ok": {"checks": […], "metrics": […]}}` or `{"error": …}`.
+It is asked with three arguments: the capture's file, the lesson's folder, and a JSON file `{"file", "checks":
+true|false, "metrics": [{"id", "function", "run", "address", "select", "reshape"}]}`. The answer is two lines of JSON:
+the confinement, told before any lesson code runs, and `{"ok": {"checks": […], "metrics": […]}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _told(error: BaseException, places: Places, name: str, place: Mapping[str, A
 
 
 def main() -> None:
-    """Judge the capture that the command line names."""
-    capture_file, folder, task_file, descriptor = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    channel = confine.begin(descriptor)
+    """Judge the capture that the request names."""
+    channel = confine.begin()
+    capture_file, folder, task_file = channel.arguments
     channel.seal()
     with open(capture_file, encoding="utf-8") as capture, open(task_file, encoding="utf-8") as task:
         loaded, wanted = json.load(capture), json.load(task)
@@ -122,7 +122,3 @@ def main() -> None:
         answer = {"error": error.told}
     channel.say(answer)
     channel.end()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,6 @@
-"""`python -m lessonpress.worker PLAN FOLDER FD`: reads a plan, runs it, answers lines of JSON on the descriptor.
+"""The program that runs a lesson: reads its plan, carries it out, answers lines of JSON; `server` runs it.
+
+It is asked with two arguments, the plan's file and the lesson's folder.
 
 The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
 cannot forge them. The third is the answer, `{"ok": …}` or `{"error": …}`.
@@ -8,23 +10,28 @@ from __future__ import annotations
 
 import json
 import platform
-import sys
 from typing import Any
 
 from . import confine
 
 
+def load() -> None:
+    """Import torch and settle it: what every lesson needs, and no lesson changes."""
+    from . import run
+
+    run.settle()
+
+
 def main() -> None:
-    """Run the plan that the command line names."""
-    plan_file, folder, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    channel = confine.begin(descriptor)
+    """Run the plan that the request names."""
+    channel = confine.begin()
+    plan_file, folder = channel.arguments
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
     import torch
 
     from . import portable, run
 
-    run.settle()
     channel.seal()
     channel.say({
         "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
@@ -38,7 +45,3 @@ def main() -> None:
         answer = {"error": error.told}
     channel.say(answer)
     channel.end()
-
-
-if __name__ == "__main__":
-    main()
