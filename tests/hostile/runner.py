@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:
             limits=Limits(**{"wall_seconds": 30, **attack.limits}),
             isolation=Isolation(minimum=minimum, bubblewrap=outer),
         )  # fmt: skip
+        supervise.warm(judging.PROGRAM if attack.where == "check" else execute.PROGRAM, config.limits, config.isolation)
+        if supervise._kept:
+            for server in supervise._kept.servers.values():
+                server.loaded(time.monotonic() + 60)  # its processes belong to what was there before
         before = around.look()
         message = _message(config, folder, attack)
         after = around.look()

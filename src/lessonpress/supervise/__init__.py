@@ -82,8 +82,8 @@ def scratch() -> Iterator[Path]:
 
 def warm(module: str, limits: Limits, isolation: Isolation) -> None:
     """Let a program's libraries load while the caller does something else; only where servers are kept."""
-    if _kept and module not in _kept.servers:
-        _kept.servers[module] = Server(module, limits, isolation, (str(_kept.folder),))
+    if _kept:
+        _standing(_kept, module, limits, isolation)
 
 
 def run(
@@ -113,20 +113,25 @@ def run(
 @contextlib.contextmanager
 def _server(module: str, limits: Limits, isolation: Isolation, own: Sequence[str]) -> Iterator[Server]:
     """The kept server for a program, or one for this run only."""
-    server = _kept.servers.get(module) if _kept else None
-    if _kept and server and not server.fits(own, limits, isolation):
-        _kept.servers.pop(module).end()
-        server = None
-    if _kept and server is None and all(Path(path).is_relative_to(_kept.folder) for path in own):
-        server = _kept.servers[module] = Server(module, limits, isolation, (str(_kept.folder),))
-    if server:
-        yield server
+    if _kept and all(Path(path).is_relative_to(_kept.folder) for path in own):
+        yield _standing(_kept, module, limits, isolation)
         return
     server = Server(module, limits, isolation, tuple(own))
     try:
         yield server
     finally:
         server.end()
+
+
+def _standing(kept: _Kept, module: str, limits: Limits, isolation: Isolation) -> Server:
+    """The kept server for a program; a new one where there is none that can do it."""
+    server = kept.servers.get(module)
+    if server and server.fits(limits, isolation):
+        return server
+    if server:
+        server.end()
+    kept.servers[module] = Server(module, limits, isolation, (str(kept.folder),), kept.folder)
+    return kept.servers[module]
 
 
 def _asked(server: Server, request: dict[str, Any], room: Path, limits: Limits) -> Ended:

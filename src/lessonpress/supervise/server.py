@@ -59,6 +59,7 @@ class Server:
     limits: Limits
     isolation: Isolation
     shown: Sequence[str]
+    within: Path | None = None  # where its own room is; the system's temporary folder
     forks: bool = field(default_factory=lambda: FORKS)
     printed: bytes = b""  # before it was ready
     used: bool = False
@@ -66,7 +67,7 @@ class Server:
 
     def __post_init__(self) -> None:
         """Start the process; its libraries load while the caller goes on."""
-        self.room = tempfile.TemporaryDirectory(prefix="lessonpress-server-")
+        self.room = tempfile.TemporaryDirectory(prefix="lessonpress-server-", dir=self.within)
         home = Path(self.room.name) / "home"
         home.mkdir()
         self.forbidden = Path(self.room.name) / "forbidden"
@@ -85,13 +86,10 @@ class Server:
             theirs.close()
             os.close(output)
 
-    def fits(self, paths: Sequence[str], limits: Limits, isolation: Isolation) -> bool:
-        """Whether it can do a next request, about these paths, under these limits."""
-        if self.process.poll() is not None or (self.used and not self.forks):
-            return False
-        if (self.limits, self.isolation) != (limits, isolation):
-            return False
-        return not self.outer or all(any(Path(path).is_relative_to(top) for top in self.shown) for path in paths)
+    def fits(self, limits: Limits, isolation: Isolation) -> bool:
+        """Whether it can do a next request under these limits."""
+        there = self.process.poll() is None and (self.forks or not self.used)
+        return there and (self.limits, self.isolation) == (limits, isolation)
 
     def loaded(self, deadline: float) -> bool:
         """Wait until all is loaded; False when the server ended or the time passed."""
