@@ -265,7 +265,8 @@ def test_everything_that_was_recorded_is_said() -> None:
     for expected in (
         "How are three words weighed?", "Warm-up", "Room", "Quiet", "Loud", "A note on loud.", "Min -1 · Max 1",
         "0.1235", "Sum of shares", "Each word gets a score.", "model.py, lines 15 to 17", "The shares sum to one.",
-        "measured 3.14e-17 ≤ 1e-12, margin 8.765e-13",
+        "measured 3.14e-17 ≤ 1e-12, holds with margin 8.765e-13, fails on 1 of 2 broken variants",
+            "Shares were doubled.",
         "python3.11 -m venv .venv source .venv/bin/activate python -m pip install -r requirements.txt python run.py",
         r"py -3.11 -m venv .venv .venv\Scripts\activate", "python run.py --compare", "Expected output: [3,1]",
         "Input 1 · words: [3,2] · float32 randn", "Input 2 · bias: float32 values [0.5]", "CPU / eval · seed 3",

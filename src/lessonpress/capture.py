@@ -62,6 +62,16 @@ def _finite(text: str) -> float:
     return value
 
 
+def answered(answer: Any, plan: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The worker's whole answer: what the lesson recorded, and its broken variants by id. Raises Malformed."""
+    if not isinstance(answer, dict) or answer.keys() != {"ok", "mutants"}:
+        raise Malformed("the answer has other keys than ok and mutants")
+    mutants = dict(_items(answer["mutants"], "mutants"))
+    if list(mutants) != [mutant["id"] for mutant in plan["mutants"]]:
+        raise Malformed("the answer's mutants are not the plan's")
+    return validated(answer["ok"], plan), {name: validated(found, plan) for name, found in mutants.items()}
+
+
 def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
     """The answer's `ok` part, checked against the plan and against itself; raises Malformed.
 

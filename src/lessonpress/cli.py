@@ -91,7 +91,10 @@ def preview(
         to = out or Path(f"preview-{folder.name}")
         _placed(settings.room(folder.name) / "revision", to)
         typer.echo(f"{to / 'index.html'}")
-        arrows.room("publish").require_passed(settings, folder.name)
+        gate = arrows.room("publish")
+        gate.require_passed(settings, folder.name)
+        for fault in gate.toothless(settings, folder.name):
+            typer.echo(f"not yet publishable: {fault.message()}", err=True)
 
 
 def _placed(made: Path, to: Path) -> None:

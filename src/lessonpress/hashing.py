@@ -41,6 +41,7 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
     document = read.places.value
     words = {key: document.get(key) for key in PROSE if key in document}
     words["experiment"] = _texts(document.get("experiment"))
+    words["mutants"] = [mutant.sentence for mutant in read.recipe.mutants]
     digests = {
         "source": canon.digest_files(code), "prose": canon.digest_of(plan.jsonable(words)),
         "recipe": canon.digest_of(plan.jsonable(_without_texts(document))),
@@ -64,6 +65,8 @@ def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:
     out = {key: value for key, value in document.items() if key not in PROSE}
     if isinstance(out.get("experiment"), dict):
         out["experiment"] = _stripped(out["experiment"])
+    if out.get("mutants"):
+        out["mutants"] = [{key: part for key, part in mutant.items() if key != "sentence"} for mutant in out["mutants"]]
     return out
 
 

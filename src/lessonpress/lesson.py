@@ -20,7 +20,7 @@ from lessonpress import canon, places
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
-from lessonpress.recipe import Experiment, Recipe, Spec
+from lessonpress.recipe import Experiment, Mutant, Recipe, Spec
 
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
@@ -180,7 +180,9 @@ def _told(error: ValidationError, placed: Placed, name: str) -> list[LessonError
         elif kind == "extra_forbidden":
             seen, expected, fix = "unknown key", *_nearest(str(path[-1]), _known(path))
         else:
-            seen, expected, fix = f"{_shown(value)} given", _expected(detail), ""
+            quotes = kind == "string_type" and isinstance(value, (bool, int, float))
+            seen, expected = f"{_shown(value)} given", _expected(detail)
+            fix = "Write it in quotes." if quotes else ""
         if path not in found:
             where = f"{name}:{placed.line(path)}: {places.spelled(path)}"
             found[path] = LessonError(where, seen, expected, fix)
@@ -265,6 +267,31 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield from _spec_mistakes(lesson, ("execution", "inputs", name), spec)
     if recipe.experiment:
         yield from _experiment_mistakes(lesson, recipe.experiment)
+    yield from _doubles(lesson, [(("mutants", i, "id"), mutant.id) for i, mutant in enumerate(recipe.mutants)])
+    for i, mutant in enumerate(recipe.mutants):
+        yield from _mutant_mistakes(lesson, ("mutants", i), mutant)
+
+
+def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[LessonError]:
+    """A broken variant differs in exactly one place of the lesson's code, and there are checks to notice it."""
+    change, checks = mutant.replace, lesson.recipe.checks
+    if not checks:
+        yield lesson.error((*at, "breaks"), "a broken variant needs checks that fail on it",
+                           "`checks:` names their file")  # fmt: skip
+    if change.file not in lesson.files or change.file == checks:
+        code = [name for name in lesson.files if name.endswith(".py") and name != checks]
+        yield lesson.error((*at, "replace", "file"), f"{change.file} is no code that the run uses",
+                           f"one of: {', '.join(code)}")  # fmt: skip
+        return
+    text = lesson.files[change.file].decode("utf-8", errors="replace")
+    lines = [str(text.count("\n", 0, found.start()) + 1) for found in re.finditer(re.escape(change.find), text)]
+    if len(lines) != 1:
+        seen = f"{change.find!r:.80} stands in {change.file} {len(lines)} times"
+        seen += f" (lines {', '.join(lines[:5])})" if lines else ""
+        yield lesson.error((*at, "replace", "find"), seen, "exactly once",
+                           "Copy more of the line, so that it names one place.")  # fmt: skip
+    if change.find == change.with_:
+        yield lesson.error((*at, "replace", "with"), "it is what stands there already", "code that breaks something")
 
 
 def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[LessonError]:

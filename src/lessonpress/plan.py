@@ -17,7 +17,8 @@ def of(recipe: Recipe) -> dict[str, Any]:
     if recipe.experiment:
         runs += [_run(recipe, recipe.experiment, run) for run in (*recipe.experiment.cases, *recipe.experiment.probes)]
     return {"schema": 1, "slug": recipe.slug, "model": {"file": recipe.model.file, "class": recipe.model.class_},
-            "runs": runs, "record": record(recipe), "metrics": metrics(recipe), "checks": recipe.checks}  # fmt: skip
+            "runs": runs, "record": record(recipe), "metrics": metrics(recipe), "checks": recipe.checks,
+            "mutants": mutants(recipe)}  # fmt: skip
 
 
 def record(recipe: Recipe) -> list[dict[str, Any]]:
@@ -31,6 +32,12 @@ def metrics(recipe: Recipe) -> list[dict[str, Any]]:
     """The numbers computed from what is recorded: `[{id, value, of}]`."""
     found = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": metric.id, "value": metric.value, "of": metric.of} for metric in found.metrics]
+
+
+def mutants(recipe: Recipe) -> list[dict[str, Any]]:
+    """The broken variants of the lesson: `[{id, file, find, with, breaks}]`."""
+    return [{"id": mutant.id, "file": mutant.replace.file, "find": mutant.replace.find, "with": mutant.replace.with_,
+             "breaks": mutant.breaks} for mutant in recipe.mutants]  # fmt: skip
 
 
 def _execution(recipe: Recipe) -> dict[str, Any]:

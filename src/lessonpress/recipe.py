@@ -188,6 +188,23 @@ class Question(Record):
     answer: str
 
 
+class Replacement(Record):
+    """One place of one file of the lesson, and what stands there instead."""
+
+    file: FileName
+    find: Annotated[str, Field(min_length=1)]
+    with_: str = Field(alias="with")
+
+
+class Mutant(Record):
+    """A broken variant of the lesson, on which the checks that it names must fail."""
+
+    id: Id
+    sentence: str
+    replace: Replacement
+    breaks: Annotated[list[Annotated[str, StringConstraints(pattern=r"^check_\w+$")]], Field(min_length=1)]
+
+
 class Tolerance(Record):
     """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
 
@@ -215,6 +232,7 @@ class Recipe(Record):
     experiment: Experiment | None = None
     tolerance: Tolerance | None = None
     checks: FileName | None = None
+    mutants: list[Mutant] = []
     scope: str = ""
     opening_step: Id | None = None
     steps: list[Step] = []

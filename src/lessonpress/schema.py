@@ -131,6 +131,16 @@ class Experiment(_Part):
     cases: list[CasePart]
 
 
+class OnMutant(_Part):
+    """What a check said of a broken variant of the lesson: it has teeth where it failed there."""
+
+    id: str
+    sentence: str
+    failed: bool
+    measured: Real
+    bound: Real
+
+
 class Check(_Part):
     """A numerical check with its evidence."""
 
@@ -141,6 +151,7 @@ class Check(_Part):
     bound: Real
     sense: Literal["<=", ">="]
     margin: Real
+    mutants: list[OnMutant] = []
 
 
 class Inputs(_Part):

@@ -36,7 +36,7 @@ def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:
             limits=Limits(**{"wall_seconds": 30, **attack.limits}),
             isolation=Isolation(minimum=minimum, bubblewrap=outer),
         )  # fmt: skip
-        supervise.warm(judging.PROGRAM if attack.where == "check" else execute.PROGRAM, config.limits, config.isolation)
+        supervise.warm(supervise.JUDGE if attack.where == "check" else supervise.MODEL, config.limits, config.isolation)
         if supervise._kept:
             for server in supervise._kept.servers.values():
                 server.loaded(time.monotonic() + 60)  # its processes belong to what was there before

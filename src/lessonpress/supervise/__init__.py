@@ -30,8 +30,11 @@ from lessonpress.supervise.ended import Confinement, Ended
 from lessonpress.supervise.server import Server
 from lessonpress.worker import confine
 
-__all__ = ["SETTINGS", "Confinement", "Ended", "Layers", "environment", "kept", "run", "scratch", "warm"]
+__all__ = ["JUDGE", "MODEL", "SETTINGS", "Confinement", "Ended", "Layers", "environment", "kept", "run", "scratch",
+           "warm"]  # fmt: skip
 
+MODEL = "lessonpress.worker.program"  # runs a lesson's model
+JUDGE = "lessonpress.worker.judge"  # runs its checks and metrics, without torch
 _ONE_AT_A_TIME = threading.Lock()  # the sweep takes every new child of this process for the worker's
 _WARNED: set[str] = set()
 

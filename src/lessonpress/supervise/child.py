@@ -31,7 +31,7 @@ def environment(scratch: Path) -> dict[str, str]:
 def start(command: Sequence[str], home: Path, limits: Limits, output: int, kept: int) -> subprocess.Popen[bytes]:
     """Start a command in `home` that prints to `output` and inherits the descriptor `kept`, and nothing else.
 
-    It may use as much memory as a worker, and dies together with this process. Raises OSError when it cannot be started.
+    It may use as much memory as a worker, and dies together with this process. Raises OSError when it does not start.
     """
     parent = os.getpid()
     return subprocess.Popen(

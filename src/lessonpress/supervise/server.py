@@ -18,7 +18,7 @@ from typing import Any
 
 from lessonpress.settings import Isolation, Limits
 from lessonpress.supervise import bubblewrap, child, family
-from lessonpress.worker import confine, kernel
+from lessonpress.worker import kernel
 from lessonpress.worker.server import NUMBER, READY
 
 FORKS = kernel.LINUX  # elsewhere a process that has loaded so much is better not forked: every request has its own
@@ -94,7 +94,8 @@ class Server:
     def loaded(self, deadline: float) -> bool:
         """Wait until all is loaded; False when the server ended or the time passed."""
         while not self.ready and (left := deadline - time.monotonic()) > 0:
-            found = select.select([self.control, self.output], [], [], left)[0]
+            waiting: list[Any] = [self.control, self.output]
+            found = select.select(waiting, [], [], left)[0]
             if self.output in found and (chunk := os.read(self.output, 1 << 16)):
                 self.printed = (self.printed + chunk)[: 1 << 16]
             elif self.control in found:

@@ -1,9 +1,10 @@
 """The program that runs a lesson: reads its plan, carries it out, answers lines of JSON; `server` runs it.
 
-It is asked with two arguments, the plan's file and the lesson's folder.
+It is asked with three arguments: the plan's file, the lesson's folder, and MUTANTS, a folder with a whole lesson for
+every broken variant of the plan, each with one place changed.
 
 The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
-cannot forge them. The third is the answer, `{"ok": …}` or `{"error": …}`.
+cannot forge them. The third is the answer, `{"ok": …, "mutants": {…}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def load() -> None:
 def main() -> None:
     """Run the plan that the request names."""
     channel = confine.begin()
-    plan_file, folder = channel.arguments
+    plan_file, folder, mutants = channel.arguments
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
     import torch
@@ -40,7 +41,7 @@ def main() -> None:
         "initialisation": portable.NAME,
     })  # fmt: skip
     try:
-        answer: dict[str, Any] = {"ok": run.whole(plan, folder)}
+        answer: dict[str, Any] = {"ok": run.whole(plan, folder), "mutants": run.variants(plan, mutants)}
     except run.Failed as error:
         answer = {"error": error.told}
     channel.say(answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -82,6 +83,20 @@ def whole(
         runs[run["id"]] = one.go(blobs)
         structure = structure or one.structure
     return {"runs": runs, "modules": structure, "blobs": blobs}
+
+
+def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Carry out the plan on every broken variant: `<folder>/<id>` holds the whole lesson with one place changed.
+
+    Returns `{id: {"runs", "modules", "blobs"}}`. Raises Failed, with the variant's id, for one that cannot run.
+    """
+    out = {}
+    for mutant in plan.get("mutants", ()):
+        try:
+            out[mutant["id"]] = whole(plan, os.path.join(folder, mutant["id"]))
+        except Failed as error:
+            raise Failed({**error.told, "mutant": mutant["id"]}) from error
+    return out
 
 
 @contextmanager
