@@ -59,16 +59,10 @@ def _one(config: Config, verb: tuple[str, str], slug: str) -> Outcome:
     try:
         return Outcome(slug, getattr(importlib.import_module(f"lessonpress.{room}"), function)(config, slug))
     except LessonError as error:
-        return Outcome(slug, None, tuple(_parts(error)))
+        return Outcome(slug, None, tuple(error.errors if isinstance(error, LessonErrors) else [error]))
     except OSError as error:
         where = str(error.filename or config.room(slug))
         return Outcome(slug, None, (LessonError(where, f"the system refuses: {error.strerror or error}"),))
-
-
-def _parts(error: LessonError) -> list[LessonError]:
-    """Plain copies of an error's parts: what goes between processes is data."""
-    found = error.errors if isinstance(error, LessonErrors) else [error]
-    return [LessonError(one.where, one.seen, one.expected, one.fix) for one in found]
 
 
 def _heard(future: Future[Outcome], slug: str) -> Outcome:
