@@ -95,7 +95,7 @@ def test_a_server_outlives_what_kills_its_child(tmp_path: Path, kept: None) -> N
 
 def test_other_limits_get_another_server(tmp_path: Path, kept: None) -> None:
     """A limit that a running server could not hold is held all the same."""
-    slow = f"import time\nfrom torch import nn\nclass Echo(nn.Module):\n    def forward(self, x):\n{' ' * 8}time.sleep(99)\n"
+    slow = SPY.partition("        assert")[0] + "        __import__('time').sleep(99)\n"
     assert "time limit of 9 s" in spied(tmp_path / "echo", slow, wall_seconds=9)
     assert "memory limit is 64 MiB" in spied(tmp_path / "small" / "echo", slow, memory_mib=64)
 

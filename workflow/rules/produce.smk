@@ -38,4 +38,4 @@ rule lesson:
     message:
         "producing {wildcards.slug}"
     shell:
-        "python -m lessonpress produce {wildcards.slug:q} 2>&1 | tee {log:q}"
+        "python -m lessonpress produce {wildcards.slug:q} 2>&1 | tee {log:q} && touch -c {output:q}"
