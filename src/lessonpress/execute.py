@@ -75,8 +75,12 @@ def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path)
 
 
 def copy(source: Mapping[str, Any], folder: Path, to: Path) -> Path:
-    """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
-    for file in source["files"]:
+    """Copy the files that the model may read, exactly as they were hashed: all but the recipe and the checks.
+
+    What a run hangs on is then what its key is made of: other words or checks are no reason to run again.
+    """
+    left = {lesson.RECIPE, source["plan"]["checks"]}
+    for file in (file for file in source["files"] if file["path"] not in left):
         path = to / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -6,6 +6,7 @@ are as they were, the arrow is passed over: other words do not run the model aga
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -94,9 +95,16 @@ def _arrow(
             supervise.warm(supervise.JUDGE, config.limits, config.isolation)
             for later in ARROWS.values():
                 _verb(later.room, later.function)
+            _warm()
         words = _verb(arrow.room, arrow.function)(config, slug)
     keys[name] = key
     return words
+
+
+@functools.cache
+def _warm() -> None:
+    """Prepare for pages while another process loads torch."""
+    importlib.import_module("lessonpress.page").warm()
 
 
 def _verb(room: str, function: str) -> Callable[[Config, str], str | None]:

@@ -158,8 +158,8 @@ def test_one_lesson_that_fails_takes_no_other_with_it(house: House) -> None:
         recipe.write_text(recipe.read_text(encoding="utf-8").replace(f"slug: {TINY}", f"slug: {slug}"))
     bad, worse = (house.folder / "lessons" / slug / "model.py" for slug in ("bad", "worse"))
     kept = bad.read_text(encoding="utf-8")
-    bad.write_text("raise KeyError('gone')\n")
-    worse.write_text("import nothing_of_this_name\n")
+    bad.write_text(kept + "\nraise KeyError('gone')\n")
+    worse.write_text(kept + "\nimport nothing_of_this_name\n")
     done = house.snakemake()
     said = done.stdout + done.stderr
     assert done.returncode == 1

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lessonpress.page.binding import bound, typed
     from lessonpress.page.graphs import views
     from lessonpress.page.program import live, offered
-    from lessonpress.page.rendering import templates_folder
+    from lessonpress.page.rendering import templates_folder, warm
     from lessonpress.page.site import catalogue, feed, history, missing, sitemap
     from lessonpress.page.volatile import NO_REVISION, blanked
     from lessonpress.page.whole import lesson
@@ -32,13 +32,14 @@ __all__ = [
     "templates_folder",
     "typed",
     "views",
+    "warm",
 ]
 
 _HOMES = {
     "binding": ("bound", "typed"),
     "graphs": ("views",),
     "program": ("live", "offered"),
-    "rendering": ("templates_folder",),
+    "rendering": ("templates_folder", "warm"),
     "site": ("catalogue", "feed", "history", "missing", "sitemap"),
     "volatile": ("NO_REVISION", "blanked"),
     "whole": ("lesson",),
