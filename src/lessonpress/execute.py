@@ -28,8 +28,8 @@ def execute(config: Config, slug: str) -> None:
     room = config.room(slug)
     source = canon.read(room / "source.json")
     recorded, mutants = run(config, source, config.lesson(slug))
-    canon.write(room / "mutants.json", canon.compact(mutants))
-    canon.write(room / "capture.json", canon.compact(recorded))
+    canon.draft(room / "mutants.json", canon.compact(mutants))
+    canon.draft(room / "capture.json", canon.compact(recorded))
 
 
 def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -19,7 +19,7 @@ def hash_lesson(config: Config, slug: str) -> None:
     """Write `work/<slug>/source.json`: the lesson's files and digests, and the worker's plan. Runs no lesson code."""
     read = lesson.read(config.lesson(slug))
     told = {**source(read), "document": lesson.kept(read)}
-    canon.write(config.room(slug) / "source.json", canon.compact(told) + "\n")
+    canon.draft(config.room(slug) / "source.json", canon.compact(told) + "\n")
 
 
 def source(read: lesson.Lesson) -> dict[str, Any]:

@@ -72,6 +72,8 @@ def produce(config: Config, slug: str) -> str | None:
             _verb("hashing", "hash_lesson")(config, slug)
         source = canon.read(room / "source.json")
         words = [_arrow(config, slug, name, source, before.get("keys", {}), keys, code) for name in ARROWS]
+        made = [name for arrow in ARROWS.values() for name in arrow.made]
+        canon.flush([room / name for name in ("source.json", *made)])  # before the record says that they are there
         whole = True
     finally:
         canon.write(room / RECORD, canon.pretty({

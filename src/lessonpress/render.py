@@ -48,7 +48,7 @@ def render(config: Config, slug: str) -> str | None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     told = {"slug": slug, "revision": name, "files": sorted(files)}
-    canon.write(room / "rendered.json", canon.pretty(told))
+    canon.draft(room / "rendered.json", canon.pretty(told))
     return "\n".join(f"hint: {words}" for words in page.typed(read, cases)) or None
 
 

@@ -25,8 +25,7 @@ def site(config: Config) -> str:
         changed = [
             path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
         ]
-        for path in changed:
-            canon.write(path, wanted[path])
+        canon.write_all({path: wanted[path] for path in changed})
     canon.write(
         Path(config.work) / "site.json",
         canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}),
