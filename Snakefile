@@ -8,9 +8,11 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/produce.smk"
 include: "workflow/rules/publish.smk"
 include: "workflow/rules/verify.smk"
+include: "workflow/rules/refuse.smk"
 
 
 rule all:
     default_target: True
     input:
         f"{WORK}/site.json",
+        [f"{WORK}/refused"] if ODD else [],

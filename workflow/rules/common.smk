@@ -5,7 +5,7 @@ from lessonpress import stages
 
 SETTINGS = stages.settings(config)
 LESSONS, RESULTS, WORK = SETTINGS.lessons, SETTINGS.results, SETTINGS.work
-SLUGS = stages.lessons(Path(LESSONS))
+SLUGS, ODD = stages.lessons(Path(LESSONS)), stages.odd(Path(LESSONS))
 
 stages.put_python_first()
 stages.pass_settings(SETTINGS)
@@ -13,6 +13,7 @@ stages.pass_note(config)
 BATCHES = []
 if workflow.is_main_process:  # on another node a batch is what its plan says
     stages.note_code(Path(WORK))
+    stages.ask_again(Path(WORK))
     stages.drop_stale_pages(Path(WORK), Path(RESULTS))
     BATCHES = stages.batches(stages.due(SLUGS, SETTINGS), Path(WORK), SETTINGS.batch)
 
@@ -25,6 +26,11 @@ wildcard_constraints:
 localrules:
     all,
     publish,
+
+
+def odd(wildcards):
+    """The folders that no slug can name; a function, because their names may hold what would be a wildcard."""
+    return ODD
 
 
 def sources(wildcards):

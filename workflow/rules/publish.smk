@@ -17,7 +17,7 @@ rule publish:
             patterns=["{lesson}.json"],
             caption="../report/drift.rst",
             category="Drift",
-            labels={"lesson": "{lesson}"},
+            labels={"lesson": "{lesson}", "found by": "publish"},
         ),
         previews=report(
             directory(f"{WORK}/report/previews"),
