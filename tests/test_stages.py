@@ -169,15 +169,19 @@ def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
     assert not (tmp_path / "batches").exists()
 
 
-@pytest.mark.parametrize("lost", [False, True])
-def test_the_pages_receipt_goes_with_a_page(tmp_path: Path, lost: bool) -> None:
-    """A deleted page around the lessons is made again."""
+@pytest.mark.parametrize("stale", ["", "page", "publication"])
+def test_the_pages_receipt_goes_with_what_it_stands_for(tmp_path: Path, stale: str) -> None:
+    """A deleted page is made again, and so are all pages when somebody has published a lesson by hand."""
     work, results = tmp_path / "work", tmp_path / "results"
+    canon.write(work / "a" / "published.json", "{}")
     canon.write(work / "site.json", canon.pretty({"pages": ["index.html"]}))
-    if not lost:
+    if stale != "page":
         canon.write(results / "index.html", "x")
+    if stale == "publication":
+        later = (work / "site.json").stat().st_mtime_ns + 1
+        os.utime(work / "a" / "published.json", ns=(later, later))
     stages.drop_stale_pages(work, results)
-    assert (work / "site.json").exists() == (not lost)
+    assert (work / "site.json").exists() == (not stale)
 
 
 def test_snakemake_sees_the_files_that_a_lesson_is_made_of(tmp_path: Path) -> None:

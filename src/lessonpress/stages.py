@@ -219,9 +219,13 @@ def _planned(folder: Path, slugs: Sequence[str]) -> str:
 
 
 def drop_stale_pages(work: Path, results: Path) -> None:
-    """The receipt of the pages around the lessons outlives a deleted page: remove it, so that they are made again."""
+    """Remove the receipt of the pages around the lessons when a page is gone, or a lesson was published after it."""
     pages = work / "site.json"
-    if pages.is_file() and not all((results / name).is_file() for name in _told(pages).get("pages", ("?",))):
+    if not pages.is_file():
+        return
+    made = pages.stat().st_mtime_ns
+    later = any(receipt.stat().st_mtime_ns > made for receipt in work.glob("*/published.json"))
+    if later or not all((results / name).is_file() for name in _told(pages).get("pages", ("?",))):
         pages.unlink()
 
 

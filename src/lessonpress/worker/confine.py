@@ -85,6 +85,7 @@ def begin() -> Channel:
     os.close(null)
     os.chdir(spec["folder"])
     os.environ.update(HOME=spec["folder"], TMPDIR=spec["folder"])
+    os.environ.pop("PWD", None)  # bubblewrap's word for where the server started
     for name, bounds in spec["limits"].items():
         resource.setrlimit(getattr(resource, name), tuple(bounds))
     skipped = {layer: "not asked for" for layer in LAYERS if layer not in spec["layers"]}
