@@ -7,6 +7,7 @@ configfile: "config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/produce.smk"
 include: "workflow/rules/publish.smk"
+include: "workflow/rules/prepare.smk"
 include: "workflow/rules/verify.smk"
 include: "workflow/rules/refuse.smk"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import batch, canon, gather, produce, progress, publish, site
+from lessonpress import batch, canon, gather, pace, produce, publish, site
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
@@ -106,11 +106,11 @@ def test_the_report_shows_every_lessons_files(config: Config, monkeypatch: pytes
 def lines(total: int, steps: int, failed: int, monkeypatch: pytest.MonkeyPatch, pause: float = 4.0) -> list[str]:
     """What a job of so many lessons says when each takes `pause` seconds."""
     clock = iter(n * pause / 8 for n in range(10_000))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock))
     log = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("builtins.print", lambda *words, file=None, **_: file and log.write(" ".join(words) + "\n"))
-        told = progress.Progress("producing", total, log)
+        told = pace.Pace("producing", total, log)
         for step in range(steps):
             told.advance(failed=step < failed)
     return log.getvalue().splitlines()
@@ -133,7 +133,7 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr("sys.stderr", out)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with progress.of("producing", 4, tmp_path / "log") as told:
+    with pace.of("producing", 4, tmp_path / "log") as told:
         told.advance("[a] speaks")
         told.advance(failed=True)
     assert "[a] speaks" in out.getvalue()
@@ -145,7 +145,7 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_a_log_has_no_colours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal there is no bar and no escape."""
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
-    with progress.of("producing", 3) as told:
+    with pace.of("producing", 3) as told:
         [told.advance() for _ in range(3)]
     said: Any = capsys.readouterr()
     assert "\x1b" not in said.out + said.err

@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, progress, supervise
+from lessonpress import canon, pace, supervise
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
@@ -76,7 +76,7 @@ def _heard(future: Future[Outcome], slug: str) -> Outcome:
 def produce(config: Config, slugs: Sequence[str], jobs: int = 1, log: Path | None = None) -> list[Outcome]:
     """Produce lessons, telling how far it is; answers every outcome."""
     found = []
-    with progress.of("producing", len(slugs), log) as told:
+    with pace.of("producing", len(slugs), log) as told:
         for outcome in each(config, ("produce", "produce"), slugs, jobs):
             told.advance(f"{outcome.slug}: failed" if outcome.mistakes else outcome.answer or "",
                          failed=bool(outcome.mistakes))  # fmt: skip

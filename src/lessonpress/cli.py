@@ -17,7 +17,7 @@ app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False
                   pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
-for command in (authoring.new, authoring.lint, authoring.preview, authoring.serve):
+for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
     app.command()(command)
 
 
@@ -73,6 +73,21 @@ def publish(
 def site(config: ConfigFile = CONFIG) -> None:
     """Write the pages around the lessons: catalogue, histories, schema."""
     typer.echo(arrows.room("site").site(arrows.settings(config)))
+
+
+@app.command()
+def prepare(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="SLUG…")] = None,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Train again, compare with what is stored, write nothing; "
+                                                          "without a name, every lesson that has a training.")] = False,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Run lessons' training and store the weights as source, beside the recipe."""
+    settings, room = arrows.settings(config), arrows.room("prepare")
+    if not slugs and not repeat:
+        raise typer.BadParameter("name the lessons whose weights are to be made")
+    verb = room.repeat if repeat else room.prepare
+    arrows.each(slugs or room.prepared_lessons(settings), lambda slug: verb(settings, slug))
 
 
 @app.command()

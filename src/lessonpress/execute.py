@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -37,7 +37,7 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[s
     plan = source["plan"]
     what = plan["model"]["class"]
     with supervise.scratch() as scratch:
-        copied = copy(source, folder, scratch / "lesson")
+        copied = copy(readable(source), folder, scratch / "lesson")
         mutants = broken(plan, copied, scratch / "mutants")
         plan_file = scratch / "plan.json"
         plan_file.write_text(canon.compact(plan), encoding="utf-8")
@@ -69,18 +69,23 @@ def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path)
     path: tuple[str | int, ...] = {
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
-        "call": read.said(number, "inputs"),
+        "call": read.said(number, "inputs"), "weights": read.said(number, "weights"), "prepare": ("prepare",),
     }.get(str(told.get("stage")), ())  # fmt: skip
     return read.error(path, "").where
 
 
-def copy(source: Mapping[str, Any], folder: Path, to: Path) -> Path:
-    """Copy the files that the model may read, exactly as they were hashed: all but the recipe and the checks.
+def readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The files that a run may read: all but the recipe and the checks.
 
     What a run hangs on is then what its key is made of: other words or checks are no reason to run again.
     """
     left = {lesson.RECIPE, source["plan"]["checks"]}
-    for file in (file for file in source["files"] if file["path"] not in left):
+    return [file for file in source["files"] if file["path"] not in left]
+
+
+def copy(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
+    """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
+    for file in files:
         path = to / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

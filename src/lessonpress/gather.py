@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from lessonpress import batch, progress, publish, site
+from lessonpress import batch, pace, publish, site
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
@@ -27,7 +27,7 @@ def gather(config: Config, done: Sequence[Path], log: Path | None = None) -> Non
     outcomes = [outcome for path in done for outcome in batch.read(path)]
     mistakes: list[LessonError] = []
     failed = 0
-    with progress.of("publishing", len(outcomes), log) as told:
+    with pace.of("publishing", len(outcomes), log) as told:
         for outcome in outcomes:
             found = list(outcome.mistakes) or _published(config, outcome.slug, told)
             mistakes, failed = mistakes + found, failed + bool(found)
@@ -40,7 +40,7 @@ def gather(config: Config, done: Sequence[Path], log: Path | None = None) -> Non
         raise LessonErrors(mistakes)
 
 
-def _published(config: Config, slug: str, told: progress.Progress) -> list[LessonError]:
+def _published(config: Config, slug: str, told: pace.Pace) -> list[LessonError]:
     """Publish one lesson; answers what stood in its way."""
     try:
         told.say(publish.publish(config, slug))

@@ -23,7 +23,7 @@ from lessonpress import (
     hashing,
     history,
     integrity,
-    progress,
+    pace,
     record,
     render,
     report,
@@ -85,7 +85,7 @@ def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
 def _verdicts(config: Config, names: Sequence[str], jobs: int) -> list[Verdict]:
     """Verify lessons, several at a time; their verdicts in the order of the names."""
     found: dict[str, Verdict] = {}
-    with progress.of("verifying", len(names)) as told:
+    with pace.of("verifying", len(names)) as told:
         for outcome in batch.each(config, ("verify", "lesson"), names, jobs):
             verdict = outcome.answer or Verdict(outcome.slug, DRIFT, None, outcome.words())
             found[outcome.slug] = verdict
@@ -155,7 +155,9 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
         return Verdict(slug, state, revision, words, faults, found.comparison)
     between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
-    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
+    versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
+    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
+               *versions]  # fmt: skip
     return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, found.comparison, between)
 
 

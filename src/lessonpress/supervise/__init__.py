@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,11 @@ from lessonpress.supervise.ended import Confinement, Ended
 from lessonpress.supervise.server import Server
 from lessonpress.worker import confine
 
-__all__ = ["JUDGE", "MODEL", "SETTINGS", "Confinement", "Ended", "Layers", "environment", "kept", "run", "scratch",
-           "warm"]  # fmt: skip
+__all__ = ["JUDGE", "MODEL", "PREPARE", "SETTINGS", "Confinement", "Ended", "Layers", "environment", "kept", "run",
+           "scratch", "warm"]  # fmt: skip
 
 MODEL = "lessonpress.worker.program"  # runs a lesson's model
+PREPARE = "lessonpress.worker.prepare"  # trains it
 JUDGE = "lessonpress.worker.judge"  # runs its checks and metrics, without torch
 _ONE_AT_A_TIME = threading.Lock()  # the sweep takes every new child of this process for the worker's
 _WARNED: set[str] = set()
@@ -91,14 +92,14 @@ def warm(module: str, limits: Limits, isolation: Isolation) -> None:
 
 def run(
     module: str, arguments: Sequence[str], room: Path, limits: Limits, isolation: Isolation = DEFAULT, *,
-    layers: Layers = ALL,
+    layers: Layers = ALL, meanwhile: Callable[[bytes], None] | None = None,
 ) -> Ended:  # fmt: skip
     """Have the program `module` work on `arguments` in the folder `room`, and read the lines that it answers.
 
     A program is a module with a function `main`, and one that imports its libraries, `load`, where it needs any. The
     worker may read the Python installation and those arguments that are paths. When it has answered, ended, or hit a
-    limit, it and everything that it started are killed. Raises LessonError when this machine cannot isolate it as
-    strongly as `isolation.minimum` demands.
+    limit, it and everything that it started are killed. `meanwhile` is told each of its lines when it comes. Raises
+    LessonError when this machine cannot isolate it as strongly as `isolation.minimum` demands.
     """
     own = [os.path.realpath(argument) for argument in arguments if os.path.exists(argument)]
     with _ONE_AT_A_TIME, _server(module, limits, isolation, [*own, str(room.resolve())]) as server:
@@ -108,7 +109,7 @@ def run(
             "probe": str(server.forbidden), "minimum": isolation.required(), "forks": limits.processes > 1,
             "folder": str(room.resolve()), "limits": child.all_limits(limits), "arguments": list(arguments),
         }  # fmt: skip
-        done = _asked(server, request, room, limits)
+        done = _asked(server, request, room, limits, meanwhile)
     _judge(done.confinement, isolation)
     return done
 
@@ -137,7 +138,9 @@ def _standing(kept: _Kept, module: str, limits: Limits, isolation: Isolation) ->
     return kept.servers[module]
 
 
-def _asked(server: Server, request: dict[str, Any], room: Path, limits: Limits) -> Ended:
+def _asked(
+    server: Server, request: dict[str, Any], room: Path, limits: Limits, meanwhile: Callable[[bytes], None] | None
+) -> Ended:
     """Put the request and hear it out."""
     spaces = NAMESPACES if server.outer else ()
     begin = time.monotonic()
@@ -147,21 +150,26 @@ def _asked(server: Server, request: dict[str, Any], room: Path, limits: Limits) 
         around = PROCESSES if server.outer and not server.forks else 0
         asked = server.ask(request)
         try:
-            heard = pipes.listen(asked, room, limits, request["mark"].encode(), around)
+            heard = pipes.listen(asked, room, limits, request["mark"].encode(), around, meanwhile)
         finally:
             asked.close()
             adopted.end(asked.pid, asked.wait)
     code = confine.CHANNEL_CLOSED if heard.cut else asked.code if asked.code is not None else -signal.SIGKILL
     limit = heard.limit or ("cpu_seconds" if code == -signal.SIGXCPU else None)
-    applied = ended.confinement(json.loads(heard.first or b"{}"), limits.model_dump(), spaces)
+    applied = ended.confinement(json.loads(heard.first or b"{}"), told_limits(limits), spaces)
     return Ended(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
 
 
 def _unready(server: Server, limits: Limits, spaces: tuple[str, ...], late: bool) -> Ended:
     """How a server ended that could not load its libraries."""
     code = server.gone()
-    applied = ended.confinement({}, limits.model_dump(), spaces)
+    applied = ended.confinement({}, told_limits(limits), spaces)
     return Ended((), server.printed.decode("utf-8", "replace"), code, "wall_seconds" if late else None, applied)
+
+
+def told_limits(limits: Limits) -> dict[str, int]:
+    """The limits that were in force, for the record."""
+    return limits.model_dump(exclude={"prepare_seconds"})
 
 
 def _judge(confinement: Confinement, isolation: Isolation) -> None:

@@ -10,7 +10,6 @@ cannot forge them. The third is the answer, `{"ok": …, "mutants": {…}}` or `
 from __future__ import annotations
 
 import json
-import platform
 from typing import Any
 
 from . import confine
@@ -29,17 +28,10 @@ def main() -> None:
     plan_file, folder, mutants = channel.arguments
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
-    import torch
-
-    from . import portable, run
+    from . import run
 
     channel.seal()
-    channel.say({
-        "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
-        "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
-        "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
-        "initialisation": portable.NAME,
-    })  # fmt: skip
+    channel.say(run.facts())
     try:
         answer: dict[str, Any] = {"ok": run.whole(plan, folder), "mutants": run.variants(plan, mutants)}
     except run.Failed as error:
