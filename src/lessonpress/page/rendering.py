@@ -51,7 +51,12 @@ def data(value: Any) -> Markup:
 
 def inline_file(name: str) -> Markup:
     """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
-    kept = (line.strip() for line in (templates_folder() / name).read_text(encoding="utf-8").splitlines())
+    return _lean((templates_folder() / name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=16)
+def _lean(style: str) -> Markup:
+    kept = (line.strip() for line in style.splitlines())
     text = "\n".join(line for line in kept if line and not re.fullmatch(r"/\*.*\*/", line))
     return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
 
