@@ -33,7 +33,8 @@ class Bench:
             if room == self.failing:
                 raise LessonError(room, "refused")
             if room == "hashing":
-                return own(config, slug)
+                own(config, slug)
+                return "the weights are old"
             for made in produce.ARROWS[room].made:
                 canon.write(config.room(slug) / made, self.content(room))
             return f"{room} speaks"
@@ -108,6 +109,22 @@ def test_a_lost_file_is_made_again(bench: Bench, arrow: str) -> None:
     assert bench.produced() == [arrow]
 
 
+@pytest.mark.parametrize("arrow", ["execute", "record", "check"])
+def test_a_file_that_somebody_else_wrote_is_made_again(bench: Bench, arrow: str) -> None:
+    """A verb that was killed before its record, a backup put back: what is on record decides, not what lies there."""
+    canon.write(bench.config.room("echo") / produce.ARROWS[arrow].made[0], "another")
+    assert bench.produced() == [arrow]
+
+
+def test_a_killed_run_is_not_taken_for_the_one_before(bench: Bench) -> None:
+    """The model changed, its capture was written, the power went; then the change is taken back."""
+    before = (bench.folder / "model.py").read_text()
+    bench.edit("model.py", "return", "return 1 *")
+    canon.write(bench.config.room("echo") / "capture.json", "of the other model")
+    (bench.folder / "model.py").write_text(before)
+    assert bench.produced() == ["hashing", "execute"]
+
+
 def test_a_failure_keeps_what_was_made_before_it(bench: Bench) -> None:
     """The next run goes on behind the last arrow that held, and the lesson is due until it is whole."""
     bench.edit("model.py", "return", "return 1 *")
@@ -121,9 +138,10 @@ def test_a_failure_keeps_what_was_made_before_it(bench: Bench) -> None:
 
 
 def test_what_a_verb_says_is_passed_on(bench: Bench) -> None:
-    """Hints about the prose reach the curator."""
+    """Warnings about the source and hints about the prose reach the curator, each once."""
     bench.edit("lesson.yaml", "title: Echo", "title: Ecco")
-    assert "render speaks" in (produce.produce(bench.config, "echo") or "")
+    assert produce.produce(bench.config, "echo") == "the weights are old\nrecord speaks\nrender speaks"
+    assert produce.produce(bench.config, "echo") is None
 
 
 def test_a_record_that_cannot_be_read_is_none(bench: Bench) -> None:

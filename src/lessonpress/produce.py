@@ -66,12 +66,12 @@ def produce(config: Config, slug: str) -> str | None:
     before, code = told(room), stages.digests()
     keys: dict[str, str] = {}
     seen = stages.seen(config.lesson(slug))  # before the files are read: a later change shows
-    whole = False
+    whole, words = False, []
     try:
         if before.get("seen") != seen or before.get("hashed") != code["hash"] or not (room / "source.json").is_file():
-            _verb("hashing", "hash_lesson")(config, slug)
+            words.append(_verb("hashing", "hash_lesson")(config, slug))
         source = canon.read(room / "source.json")
-        words = [_arrow(config, slug, name, source, before.get("keys", {}), keys, code) for name in ARROWS]
+        words += [_arrow(config, slug, name, source, before.get("keys", {}), keys, code) for name in ARROWS]
         made = [name for arrow in ARROWS.values() for name in arrow.made]
         canon.flush([room / name for name in ("source.json", *made)])  # before the record says that they are there
         whole = True
@@ -87,11 +87,11 @@ def _arrow(
     config: Config, slug: str, name: str, source: Mapping[str, Any], before: Mapping[str, str], keys: dict[str, str],
     code: Mapping[str, str],
 ) -> str | None:  # fmt: skip
-    """Do one arrow where its key is new or its files are gone."""
+    """Do one arrow where its key is new, or its files are gone or not those that it made."""
     arrow, room = ARROWS[name], config.room(slug)
-    key = canon.digest_of([code[name], *arrow.inputs(source, room)])
+    key = [code[name], *arrow.inputs(source, room)]
     words = None
-    if before.get(name) != key or not all((room / made).is_file() for made in arrow.made):
+    if before.get(name) != _sealed(key, arrow, room):
         if name == "execute":  # torch loads while this process imports what it needs for the rest
             supervise.warm(supervise.MODEL, config.limits, config.isolation)
             supervise.warm(supervise.JUDGE, config.limits, config.isolation)
@@ -99,8 +99,14 @@ def _arrow(
                 _verb(later.room, later.function)
             _warm()
         words = _verb(arrow.room, arrow.function)(config, slug)
-    keys[name] = key
+    keys[name] = _sealed(key, arrow, room)
     return words
+
+
+def _sealed(key: list[Any], arrow: Arrow, room: Path) -> str:
+    """One digest of what goes into an arrow and of what it made: a file that somebody else wrote does not count."""
+    there = all((room / made).is_file() for made in arrow.made)
+    return canon.digest_of([*key, *_files(*arrow.made)(room)]) if there else ""
 
 
 @functools.cache

@@ -47,6 +47,7 @@ def render(config: Config, slug: str) -> str | None:
     table = (room / "cases.csv").read_bytes()
     name, files = revision(read, source, captured, cases, canon.read(room / "checks.json"), table)
     folder = room / "revision"
+    (room / "rendered.json").unlink(missing_ok=True)  # it stands for the whole folder
     shutil.rmtree(folder, ignore_errors=True)
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
