@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,20 @@ BARE = supervise.Layers(())
 OPEN = Isolation(minimum="posix-basic", bubblewrap="never")
 HEAD = """import json, os, signal, subprocess, sys, threading, time
 from lessonpress.worker import confine
-channel = confine.begin(int(sys.argv[-1]))
-channel.seal()
-fd, mark = channel.descriptor, channel.spec["mark"].encode()
+fd = confine.ANSWER
 def say(value): os.write(fd, mark + b" " + json.dumps(value).encode() + b"\\n")
+def main():
+    global channel, mark
+    channel = confine.begin()
+    channel.seal()
+    mark = channel.spec["mark"].encode()
 """
 linux = pytest.mark.skipif(not kernel.LINUX, reason="only Linux has it")
+
+
+def program(code: str) -> str:
+    """A module that a server can run: it confines itself, and then does what `code` says."""
+    return HEAD + textwrap.indent(code, "    ") + "\n"
 
 
 def run(
@@ -36,7 +45,7 @@ def run(
     layers: supervise.Layers = BARE, **limits: Any,
 ) -> supervise.Ended:  # fmt: skip
     """Run a small module under small limits: it can `say` a value, or write on `fd` as it likes."""
-    (room / "probe_module.py").write_text(HEAD + code + "\n")
+    (room / "probe_module.py").write_text(program(code))
     (room / "empty").mkdir(exist_ok=True)
     # The child's own environment has no PYTHONPATH; a test's module has to come from somewhere.
     own = child.environment
@@ -91,7 +100,7 @@ def test_the_environment_is_built_from_empty(tmp_path: Path, monkeypatch: pytest
     """Nothing of the caller's environment, standard input or folder reaches the child; the settings do."""
     monkeypatch.setenv("MY_SECRET", "swordfish")
     ended = run(tmp_path, monkeypatch, (
-        "say([dict(os.environ), os.getcwd(), sys.stdin.read(), sys.argv[1:2], sys.flags.hash_randomization,\n"
+        "say([dict(os.environ), os.getcwd(), sys.stdin.read(), channel.arguments[:1], sys.flags.hash_randomization,\n"
         "     os.getsid(0) == os.getpid()])"))  # fmt: skip
     environment, cwd, stdin, arguments, randomised, own_session = json.loads(ended.lines[0])
     assert set(environment) - {"PYTHONPATH"} <= {"PATH", "HOME", "TMPDIR", "LC_CTYPE", *supervise.SETTINGS}
@@ -232,7 +241,7 @@ def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("outer", ["never", "auto"])
 def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, outer: str) -> None:
     """CI kills jobs without a word: the worker goes with its parent, which can do nothing any more."""
-    (tmp_path / "sleeper.py").write_text(HEAD + "open('/dev/null', 'w'); time.sleep(60)\n")
+    (tmp_path / "sleeper.py").write_text(program("open('/dev/null', 'w'); time.sleep(60)"))
     code = (
         "import sys\nfrom pathlib import Path\nfrom lessonpress import supervise\n"
         "from lessonpress.settings import Isolation, Limits\n"
@@ -321,7 +330,7 @@ def test_what_applied_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if landlock.level() and told["seccomp"]:
         assert told["profile"] == confine.PROFILES[-1]
         assert set(told["probe"].values()) == {"allowed", "denied"}
-    assert bool(told["namespaces"]) == bool(bubblewrap.around({"read": [], "probe": "/"}, tmp_path, Isolation()))
+    assert bool(told["namespaces"]) == bool(bubblewrap.around([], tmp_path, Isolation()))
 
 
 def test_profiles_need_every_part_of_themselves() -> None:

@@ -52,6 +52,15 @@ def render(slugs: Slugs, config: ConfigFile = CONFIG) -> None:
 
 
 @app.command()
+def produce(
+    slugs: Slugs, config: ConfigFile = CONFIG,
+    jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,
+) -> None:  # fmt: skip
+    """Take lessons from hash to render, doing only what their changes ask for."""
+    arrows.produce(slugs, config=arrows.settings(config), jobs=jobs)
+
+
+@app.command()
 def publish(
     slugs: Slugs, config: ConfigFile = CONFIG,
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words; stored with the revision.")] = None,

@@ -22,7 +22,7 @@ def hash_lesson(config: Config, slug: str) -> str | None:
     """
     read = lesson.read(config.lesson(slug))
     told = {**source(read), "document": lesson.kept(read)}
-    canon.write(config.room(slug) / "source.json", canon.compact(told) + "\n")
+    canon.draft(config.room(slug) / "source.json", canon.compact(told) + "\n")
     return prepared.warning(read)
 
 

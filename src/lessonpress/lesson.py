@@ -292,7 +292,7 @@ def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[Less
     if not checks:
         yield lesson.error((*at, "breaks"), "a broken variant needs checks that fail on it",
                            "`checks:` names their file")  # fmt: skip
-    if change.file not in lesson.files or change.file == checks:
+    if change.file not in lesson.files or change.file in (checks, RECIPE):
         code = [name for name in lesson.files if name.endswith(".py") and name != checks]
         yield lesson.error((*at, "replace", "file"), f"{change.file} is no code that the run uses",
                            f"one of: {', '.join(code)}")  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -125,13 +124,13 @@ def _run(config: Config, read: lesson.Lesson) -> Ended:
     """The confined process with the lesson's files, but for what an earlier training has made."""
     limits = config.limits.preparing()
     files = [file for file in hashing.listed(read) if file["path"] not in (prepared.RECORD, prepared.WEIGHTS)]
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        copied = execute.copy({"files": files}, read.folder, Path(scratch) / "lesson")
-        task, cwd = Path(scratch) / "plan.json", Path(scratch) / "empty"
+    with supervise.scratch() as scratch:
+        copied = execute.copy(files, read.folder, scratch / "lesson")
+        task, cwd = scratch / "plan.json", scratch / "empty"
         task.write_text(canon.compact(plan.of(read.recipe)), encoding="utf-8")
         cwd.mkdir()
         with progress.Line(read.recipe.slug) as line:
-            ended = supervise.run("lessonpress.worker.prepare", [str(task), str(copied)], cwd, limits,
+            ended = supervise.run(supervise.PREPARE, [str(task), str(copied)], cwd, limits,
                                   config.isolation, meanwhile=line.hear)  # fmt: skip
     if ended.limit not in ("wall_seconds", "cpu_seconds"):
         return ended

@@ -169,7 +169,9 @@ def _move(new: Path, names: list[str], place: Path) -> None:
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
         for name in names:  # and nothing else that lies there, such as a workflow engine's own marks
-            canon.write(beside / name, (new / name).read_bytes())
+            (beside / name).parent.mkdir(parents=True, exist_ok=True)
+            (beside / name).write_bytes((new / name).read_bytes())
+        canon.flush([beside / name for name in names])
         os.rename(beside, place)
         _flush(place.parent)
     finally:

@@ -31,8 +31,8 @@ def record(config: Config, slug: str) -> None:
     read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
     captured = canon.read(room / "capture.json")
     cases = of(read, captured, lambda tasks: judging.metrics(config, read, captured, tasks))
-    canon.write(room / "cases.json", canon.compact(cases))
-    canon.write(room / "cases.csv", table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
+    canon.draft(room / "cases.json", canon.compact(cases))
+    canon.draft(room / "cases.csv", table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
 
 
 def of(read: lesson.Lesson, captured: Mapping[str, Any], judge: judging.Judge) -> dict[str, Any]:

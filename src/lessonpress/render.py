@@ -47,12 +47,13 @@ def render(config: Config, slug: str) -> str | None:
     table = (room / "cases.csv").read_bytes()
     name, files = revision(read, source, captured, cases, canon.read(room / "checks.json"), table)
     folder = room / "revision"
+    (room / "rendered.json").unlink(missing_ok=True)  # it stands for the whole folder
     shutil.rmtree(folder, ignore_errors=True)
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     told = {"slug": slug, "revision": name, "files": sorted(files)}
-    canon.write(room / "rendered.json", canon.pretty(told))
+    canon.draft(room / "rendered.json", canon.pretty(told))
     return "\n".join(f"hint: {words}" for words in page.typed(read, cases)) or None
 
 

@@ -24,8 +24,7 @@ def site(config: Config) -> str:
             lock.sweep(folder)
         wanted = pages(results, config.site)
         changed = [path for path, text in wanted.items() if not holds(path, text)]
-        for path in changed:
-            canon.write(path, wanted[path])
+        canon.write_all({path: wanted[path] for path in changed})
     canon.write(
         Path(config.work) / "site.json",
         canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}),

@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from lessonpress import (
+    batch,
     canon,
     changes,
     check,
@@ -25,12 +23,14 @@ from lessonpress import (
     hashing,
     history,
     integrity,
+    pace,
     record,
     render,
     report,
     site,
     stages,
     standing,
+    supervise,
 )  # fmt: skip
 from lessonpress.changes import Changes
 from lessonpress.comparison import Comparison
@@ -75,15 +75,22 @@ def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
     Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Answers whether everything is good.
     """
     names = list(slugs) or everything(config)
-    if jobs > 1 and len(names) > 1:
-        with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
-            verdicts = list(pool.map(partial(lesson, config), names))
-    else:
-        verdicts = [lesson(config, name) for name in names]
+    verdicts = _verdicts(config, names, jobs)
     around = [] if slugs else list(pages(config))
     _write(config, verdicts, around)
     print(table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
+
+
+def _verdicts(config: Config, names: Sequence[str], jobs: int) -> list[Verdict]:
+    """Verify lessons, several at a time; their verdicts in the order of the names."""
+    found: dict[str, Verdict] = {}
+    with pace.of("verifying", len(names)) as told:
+        for outcome in batch.each(config, ("verify", "lesson"), names, jobs):
+            verdict = outcome.answer or Verdict(outcome.slug, DRIFT, None, outcome.words())
+            found[outcome.slug] = verdict
+            told.advance(failed=not verdict.good())
+    return [found[name] for name in names]
 
 
 def recorded(config: Config) -> bool:
@@ -156,6 +163,8 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
 
 def regenerate(config: Config, slug: str) -> None:
     """Take a lesson through everything but publishing, in the work folder of `config`."""
+    for program in (supervise.MODEL, supervise.JUDGE):
+        supervise.warm(program, config.limits, config.isolation)
     hashing.hash_lesson(config, slug)
     execute.execute(config, slug)
     record.record(config, slug)

@@ -5,6 +5,7 @@ and its mark of an unfinished job are there, the job's receipt is not. A plain r
 with LESSONPRESS_EVERY_CRASH=1 every call that the verbs make from the first touch of `results/` on is one (an hour).
 """
 
+import base64
 import fcntl
 import os
 import re
@@ -113,15 +114,15 @@ def held(results: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def stopped(house: House, receipt: str) -> None:
-    """Run Snakemake until the job that makes a receipt has begun, and kill it with all its processes."""
-    marks = house.folder / ".snakemake" / "incomplete"
+def stopped(house: House) -> None:
+    """Run Snakemake until the job that publishes has begun, and kill it with all its processes."""
+    mark = house.folder / ".snakemake" / "incomplete" / base64.b64encode(b"work/site.json").decode()
     with held(house.folder / "results"):
         command = [sys.executable, "-m", "snakemake", "--cores", "1"]
         running = subprocess.Popen(command, cwd=house.folder, start_new_session=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         end = time.monotonic() + 60
-        while (house.folder / receipt).exists() or not (marks.is_dir() and any(marks.iterdir())):
+        while not mark.exists():
             assert running.poll() is None, "nothing was to be done"
             assert time.monotonic() < end, "the job has not begun"
             time.sleep(0.02)
@@ -143,7 +144,7 @@ def second(template: House, to: Path) -> House:
 def publishing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Give a house that was killed when its `publish` was to add a revision."""
     house = second(template, tmp_path_factory.mktemp("publishing") / "house")
-    stopped(house, f"work/{TINY}/published.json")
+    stopped(house)
     return complete(house, lambda config: publish.publish(config, TINY))
 
 
@@ -151,8 +152,8 @@ def publishing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Sit
 def renewing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Give a house that was killed when its `site` was to renew the pages."""
     house = second(template, tmp_path_factory.mktemp("renewing") / "house")
-    assert house.snakemake(f"work/{TINY}/published.json").returncode == 0
-    stopped(house, "work/site.json")
+    publish.publish(settings(house), TINY)
+    stopped(house)
     return complete(house, site.site)
 
 

@@ -20,7 +20,7 @@ def results(report: Path) -> dict[str, dict[str, Any]]:
 def test_the_report_shows_previews_checks_and_drift(published: House) -> None:
     """Also when verification fails: the job that finds the drift keeps its page, the one that judges it ends in 1."""
     published.edit("lesson.yaml", "What does a shift", "What can a shift")
-    assert published.snakemake("--until", "check").returncode == 0
+    assert published.snakemake("--until", "produce").returncode == 0
     done = published.snakemake("verify")
     assert done.returncode == 1
     assert f"{TINY}: prose (1 key)" in done.stdout + done.stderr
@@ -28,9 +28,9 @@ def test_the_report_shows_previews_checks_and_drift(published: House) -> None:
     assert made.returncode == 0, made.stdout + made.stderr
     shown = results(published.folder / "report.html")
     assert {name: entry["labels"] for name, entry in shown.items()} == {
-        f"work/{TINY}/checks.json": {"lesson": TINY},
-        f"work/{TINY}/published.json": {"lesson": TINY, "found by": "publish"},
-        f"work/{TINY}/revision/preview.svg": {"lesson": TINY, "picture": "preview"},
+        f"work/report/checks/{TINY}.json": {"lesson": TINY},
+        f"work/report/drift/{TINY}.json": {"lesson": TINY, "found by": "publish"},
+        f"work/report/previews/{TINY}.svg": {"lesson": TINY},
         "work/verify/report.html": {"lesson": "all lessons", "found by": "verify"},
     }
     assert all(entry["caption"].startswith("<p>") for entry in shown.values())

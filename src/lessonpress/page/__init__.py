@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lessonpress.page.graphs import views
     from lessonpress.page.program import live, offered
     from lessonpress.page.proof import unreadable
-    from lessonpress.page.rendering import hashed, templates_folder
+    from lessonpress.page.rendering import hashed, templates_folder, warm
     from lessonpress.page.site import catalogue, feed, history, missing, sitemap, waiting
     from lessonpress.page.volatile import NO_REVISION, blanked
     from lessonpress.page.whole import lesson
@@ -39,6 +39,7 @@ __all__ = [
     "unreadable",
     "views",
     "waiting",
+    "warm",
 ]
 
 _HOMES = {
@@ -47,7 +48,7 @@ _HOMES = {
     "graphs": ("views",),
     "program": ("live", "offered"),
     "proof": ("unreadable",),
-    "rendering": ("hashed", "templates_folder"),
+    "rendering": ("hashed", "templates_folder", "warm"),
     "site": ("catalogue", "feed", "history", "missing", "sitemap", "waiting"),
     "volatile": ("NO_REVISION", "blanked"),
     "whole": ("lesson",),

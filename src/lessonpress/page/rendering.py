@@ -51,16 +51,28 @@ def data(value: Any) -> Markup:
 
 def inline_file(name: str) -> Markup:
     """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
-    kept = (line.strip() for line in (templates_folder() / name).read_text(encoding="utf-8").splitlines())
+    return _lean((templates_folder() / name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=16)
+def _lean(style: str) -> Markup:
+    kept = (line.strip() for line in style.splitlines())
     text = "\n".join(line for line in kept if line and not re.fullmatch(r"/\*.*\*/", line))
     return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
 
 
 def script(*parts: str | Path) -> Markup:
     """Scripts in one closure, to stand inside the page: texts as they are, paths read from templates/script/."""
-    texts = (part if isinstance(part, str) else (templates_folder() / "script" / part).read_text(encoding="utf-8")
-             for part in parts)  # fmt: skip
-    return Markup(shrink.shrink("(() => {\n" + "\n".join(texts) + "\n})();"))
+    folder = templates_folder() / "script"
+    texts = (part if isinstance(part, str) else (folder / part).read_text(encoding="utf-8") for part in parts)
+    return Markup(shrink.joined(["(() => {", *texts, "})();"]))
+
+
+def warm() -> None:
+    """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
+    _environment().get_template("lesson.html.jinja")
+    for path in sorted((templates_folder() / "script").rglob("*.js")):
+        shrink.shrink(path.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)

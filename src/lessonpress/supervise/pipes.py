@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lessonpress.settings import Limits
 from lessonpress.supervise import family
-from lessonpress.supervise.child import Started
+from lessonpress.supervise.server import Asked
 from lessonpress.worker import kernel
 
 PRINTED = 64 * 1024  # bytes of a lesson's own output that are kept
@@ -35,7 +35,7 @@ class Heard:
 
 @dataclass
 class _Listener:
-    started: Started
+    asked: Asked
     scratch: Path
     limits: Limits
     around: int  # processes of an outer layer
@@ -52,13 +52,13 @@ class _Listener:
         deadline = time.monotonic() + self.limits.wall_seconds
         look = 0.0
         with selectors.DefaultSelector() as selector:
-            for pipe in (self.started.answer, self.started.output):
+            for pipe in (self.asked.answer, self.asked.output):
                 os.set_blocking(pipe, False)
                 selector.register(pipe, selectors.EVENT_READ)
             while selector.get_map():
                 now = time.monotonic()
                 if now >= deadline:
-                    self.cut = self.started.answer not in selector.get_map()
+                    self.cut = self.asked.answer not in selector.get_map()
                     return None if self.cut else "wall_seconds"
                 if now >= look:
                     if limit := self._watch():
@@ -68,18 +68,18 @@ class _Listener:
                 for key, _ in events:
                     if not self._read(key.fd):
                         selector.unregister(key.fd)
-                        if key.fd == self.started.answer:
+                        if key.fd == self.asked.answer:
                             deadline = min(deadline, time.monotonic() + _GRACE)
                 if limit := self._sizes():
                     return limit
-                if not events and self.started.process.poll() is not None:
+                if not events and self.asked.ended():
                     break  # a left-over descendant may hold the pipes open; it says nothing that counts
         return None
 
     def _read(self, pipe: int) -> bool:
         """Take what is there; False at the end."""
         chunk = os.read(pipe, _CHUNK)
-        if pipe == self.started.answer:
+        if pipe == self.asked.answer:
             self.answer += chunk
             self._pass_on()
         else:
@@ -105,11 +105,11 @@ class _Listener:
         if b"\n" not in self.answer:
             return None
         if not kernel.LINUX:
-            return "memory_mib" if resident(self.started.process.pid) > self.limits.memory_mib << 20 else None
+            return "memory_mib" if resident(self.asked.pid) > self.limits.memory_mib << 20 else None
         return self._crowd() or ("scratch_mib" if size(self.scratch) > self.limits.scratch_mib << 20 else None)
 
     def _crowd(self) -> str | None:
-        worker = self.started.process.pid
+        worker = self.asked.pid
         if self.closed:
             found = [family.process(pid) for pid in self.closed]
         else:
@@ -125,7 +125,7 @@ class _Listener:
 
 
 def listen(
-    started: Started, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
+    asked: Asked, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
     meanwhile: Callable[[bytes], None] | None = None,
 ) -> Heard:  # fmt: skip
     """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange.
@@ -135,7 +135,7 @@ def listen(
     """
     start = mark + b" "
     tell = meanwhile and (lambda line: meanwhile(line[len(start) :]) if line.startswith(start) else None)
-    listener = _Listener(started, scratch, limits, around, meanwhile=tell)
+    listener = _Listener(asked, scratch, limits, around, meanwhile=tell)
     limit = listener.listen()
     lines = bytes(listener.answer).split(b"\n")[:-1]  # what follows the last line feed is no complete line
     strange = not all(line.startswith(mark + b" ") for line in lines)

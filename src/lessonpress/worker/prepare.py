@@ -1,13 +1,13 @@
-"""`python -m lessonpress.worker.prepare PLAN FOLDER FD`: makes a lesson's weights, by training say, and tells them.
+"""The program that makes a lesson's weights, by training say, and tells them; `server` runs it.
 
-The first two lines are written before any lesson code runs, as by a run. Then come lines `{"progress": {…}}` while the
-lesson works, and at the end `{"ok": …}` (see `training.whole`) or `{"error": …}`.
+It is asked with two arguments, the plan's file and the lesson's folder. The first two lines are written before any
+lesson code runs, as by a run. Then come lines `{"progress": {…}}` while the lesson works, and at the end `{"ok": …}`
+(see `training.whole`) or `{"error": …}`.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,15 +21,21 @@ def shown(figures: Mapping[str, Any]) -> str:
     return ", ".join([*head, *(f"{name} {value:.4g}" for name, value in rest.items())])
 
 
+def load() -> None:
+    """Import torch and settle it."""
+    from . import run
+
+    run.settle()
+
+
 def main() -> None:
-    """Prepare the lesson that the command line names."""
-    plan_file, folder, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    channel = confine.begin(descriptor)
+    """Prepare the lesson that the request names."""
+    channel = confine.begin()
+    plan_file, folder = channel.arguments
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
     from . import run, training
 
-    run.settle()
     channel.seal()
     channel.say(run.facts())
     try:
@@ -38,7 +44,3 @@ def main() -> None:
         answer = {"error": error.told}
     channel.say(answer)
     channel.end()
-
-
-if __name__ == "__main__":
-    main()

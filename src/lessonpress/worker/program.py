@@ -1,28 +1,35 @@
-"""`python -m lessonpress.worker PLAN FOLDER MUTANTS FD`: runs a plan, answers lines of JSON on the descriptor.
+"""The program that runs a lesson: reads its plan, carries it out, answers lines of JSON; `server` runs it.
+
+It is asked with three arguments: the plan's file, the lesson's folder, and MUTANTS, a folder with a whole lesson for
+every broken variant of the plan, each with one place changed.
 
 The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
 cannot forge them. The third is the answer, `{"ok": …, "mutants": {…}}` or `{"error": …}`.
-MUTANTS is a folder with a whole lesson for every broken variant of the plan, each with one place changed.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 from . import confine
 
 
+def load() -> None:
+    """Import torch and settle it: what every lesson needs, and no lesson changes."""
+    from . import run
+
+    run.settle()
+
+
 def main() -> None:
-    """Run the plan that the command line names."""
-    plan_file, folder, mutants, descriptor = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    channel = confine.begin(descriptor)
+    """Run the plan that the request names."""
+    channel = confine.begin()
+    plan_file, folder, mutants = channel.arguments
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
     from . import run
 
-    run.settle()
     channel.seal()
     channel.say(run.facts())
     try:
@@ -31,7 +38,3 @@ def main() -> None:
         answer = {"error": error.told}
     channel.say(answer)
     channel.end()
-
-
-if __name__ == "__main__":
-    main()
