@@ -12,7 +12,7 @@ help: ## Say what there is to make
 	@echo 'make test      everything: static checks, then all tests (browser, workflow, hostile lessons)'
 	@echo 'make unit      the fast tests only'
 	@echo 'make lint      the static checks only'
-	@echo 'make bench     measure the time of publishing'
+	@echo 'make bench     measure publishing, from 1 to 1,000 lessons, and write docs/performance.md; half an hour'
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
@@ -46,7 +46,7 @@ unit: setup ## The fast tests
 	@$(PY) -m pytest -m 'not browser and not workflow and not hostile and not benchmark'
 
 bench: setup ## Measure
-	@$(PY) benchmarks/bench_publish.py
+	@$(PY) benchmarks/suite.py
 
 determinism: setup ## Every lesson under every combination of surroundings: minutes a lesson
 	@$(PY) -m tests.workflow.determinism

@@ -38,7 +38,7 @@ def ways() -> dict[str, tuple[Isolation, supervise.Layers]]:
     found = {"bare child": (BARE, NONE)}
     for count in range(1, len(confine.LAYERS) + 1):
         found[f"+ {confine.LAYERS[count - 1]}"] = (BARE, supervise.Layers(confine.LAYERS[:count]))
-    if bubblewrap.around({"read": [], "probe": "/"}, ROOT, OUTER):
+    if bubblewrap.around([], ROOT, OUTER):
         found["+ bubblewrap"] = (OUTER, supervise.ALL)
     return found
 
@@ -52,7 +52,7 @@ def measured(folder: Path, runs: int) -> dict[str, list[float]]:
         (Path(scratch) / "plan.json").write_text(canon.compact(plan))
         mutants = execute.broken(plan, folder, Path(scratch) / "mutants")
         arguments = [str(Path(scratch) / "plan.json"), str(folder), str(mutants)]
-        given: Any = ("lessonpress.worker", arguments, Path(scratch) / "empty", Limits())
+        given: Any = (supervise.MODEL, arguments, Path(scratch) / "empty", Limits())
         for turn in range(runs + 1):
             for name, (isolation, layers) in ways().items():
                 took = milliseconds(lambda: supervise.run(*given, isolation, layers=layers))  # noqa: B023  # called now

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,38 @@ def test_reading_gives_what_was_written(tmp_path: Path) -> None:
     """`read` is the other half of `write`."""
     canon.write(tmp_path / "a.json", canon.pretty({"é": [1, 0.1]}))
     assert canon.read(tmp_path / "a.json") == {"é": [1, 0.1]}
+
+
+def test_many_files_are_written_together(tmp_path: Path) -> None:
+    """Each is there with its own content, folders are made, and nothing else is left behind."""
+    wanted = {tmp_path / f"{n % 3}" / f"{n}.txt": f"text {n}" for n in range(40)}
+    canon.write_all(wanted)
+    assert {path: path.read_text() for path in tmp_path.rglob("*.txt")} == wanted
+    assert sum(path.is_file() for path in tmp_path.rglob("*")) == 40
+
+
+@pytest.mark.parametrize("refused", [0, 1, 2])
+def test_a_refusing_disk_leaves_every_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    """Whichever file cannot be flushed: none is replaced, the error arrives, no neighbour stays."""
+    paths = [tmp_path / f"{n}.txt" for n in range(3)]
+    for path in paths:
+        path.write_text("old")
+
+    def refuse(path: Path, own: Callable[[Path], None] = canon._flush) -> None:
+        if f"{refused}.txt" in path.name:
+            raise OSError(28, "No space left on device", str(path))
+        own(path)
+
+    monkeypatch.setattr(canon, "_flush", refuse)
+    with pytest.raises(OSError, match="No space"):
+        canon.write_all(dict.fromkeys(paths, "new"))
+    assert [path.read_text() for path in sorted(tmp_path.iterdir())] == ["old"] * 3
+
+
+def test_a_draft_is_not_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scratch need not outlive a loss of power, and does not wait for the disk."""
+    monkeypatch.setattr(canon, "_flush", lambda path: pytest.fail("it was flushed"))
+    canon.draft(tmp_path / "a.txt", "text")
+    assert (tmp_path / "a.txt").read_text() == "text"

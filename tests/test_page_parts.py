@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 from ruamel.yaml import YAML
 
 from lessonpress import bundle, layout, operations, page, picture
-from lessonpress.page import graphs, heatmap, program, reading, shrink, take, terms
+from lessonpress.page import graphs, heatmap, program, reading, rendering, shrink, take, terms
 from tests import javascript_runner
 from tests.page_sample import RECIPE, SOURCE, manifest
 
@@ -137,6 +137,13 @@ def test_a_shrunk_script_does_the_same(tmp_path: Path) -> None:
     assert "gone" not in small
     results = [javascript_runner.run(text, None, folder=tmp_path) for text in (script, small)]
     assert results[0] == results[1] == [4, "x_4 /* kept */_y", 3, True, 2, "//", ["aa", "bb"]]
+
+
+def test_scripts_shrunk_one_by_one_are_the_whole_shrunk() -> None:
+    """Where each file is worked on once and kept, the page carries the very bytes that it carried otherwise."""
+    folder = rendering.templates_folder() / "script"
+    parts = ["(() => {", *(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.js"))), "})();"]
+    assert shrink.joined(parts) == shrink.shrink("\n".join(parts))
 
 
 @pytest.mark.browser

@@ -163,7 +163,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     publish.publish(config, SLUG)
     before = state(tmp_path / "results")
     rendered(config, "two")
-    write, count = canon.write, 0
+    write, count = canon._flush, 0
 
     def full(*arguments: Any) -> None:
         nonlocal count
@@ -175,7 +175,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     if step == "rename":
         monkeypatch.setattr(publish.os, "rename", full)
     else:
-        monkeypatch.setattr(canon, "write", full)
+        monkeypatch.setattr(canon, "_flush", full)
     with pytest.raises(LessonError, match="No space left on device"):
         publish.publish(config, SLUG)
     assert state(tmp_path / "results") == before

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from lessonpress import operations
+
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "src" / "lessonpress"
 ARCHITECTURE = PROJECT / "docs" / "architecture.md"
@@ -188,14 +190,38 @@ def test_the_command_line_starts_without_the_heavy_libraries() -> None:
     assert json.loads(done.stdout) == []
 
 
+# What no verb may load that does not work with it, by its room; `__init__` is `import lessonpress` alone.
+HEAVY = {"torch", "numpy", "pandas", "jinja2", "pydantic", "ruamel", "rich", "typer", "jsonschema", "pygments"}
+LOADS = {
+    "__init__": set(), "arrows": set(), "stages": {"pydantic"}, "batch": {"pydantic"}, "produce": {"pydantic"},
+    "hashing": {"pydantic", "ruamel"}, "execute": {"pydantic", "ruamel"}, "check": {"pydantic", "ruamel"},
+    "record": {"pydantic", "ruamel", "numpy", "pandas"}, "publish": {"pydantic"}, "supervise": {"pydantic"},
+    "gather": {"pydantic", "jinja2"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("room", LOADS)
+def test_a_verb_loads_only_the_libraries_that_it_works_with(room: str) -> None:
+    """Every start is paid for by a curator who waits: nobody imports pandas to publish, or jinja2 to run a model."""
+    module = "lessonpress" if room == "__init__" else f"lessonpress.{room}"
+    code = f"import sys, {module}; print(*{sorted(HEAVY)!r} & sys.modules.keys())".replace("[", "{").replace("]", "}")
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, timeout=60,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) <= LOADS[room]
+
+
 def lesson_names(lessons: Path) -> dict[str, str]:
-    """Collect slug and model class of every lesson below `lessons`, each with the lesson that owns it."""
+    """Collect slug and model class of every lesson below `lessons`, each with the lesson that owns it.
+
+    What is also an operation's name is PyTorch's word, not the lesson's, and any room may use it.
+    """
     names = {}
     for recipe in sorted(lessons.glob("*/lesson.yaml")):
         model = YAML(typ="safe", pure=True).load(recipe.read_text("utf-8"))["model"]
         for name in (recipe.parent.name, recipe.parent.name.replace("-", "_"), model["class"]):
             names[name] = recipe.parent.name
-    return names
+    return {name: owner for name, owner in names.items() if name not in operations.TABLE}
 
 
 def is_readable(file: Path) -> bool:

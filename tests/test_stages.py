@@ -1,16 +1,19 @@
 """What Snakemake learns at parse time: the code behind each stage, and which receipts still hold."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, lesson, stages
+from lessonpress import canon, hashing, lesson, shipped, stages
+from lessonpress.settings import Config
 from tests import tiny
 
 VERBS = {stage: {"hash": "hashing"}.get(stage, stage) for stage in stages.ROOMS}
@@ -71,14 +74,25 @@ def test_every_file_of_a_stage_is_there(stage: str) -> None:
 
 def test_a_change_of_code_moves_the_digest_of_its_stages_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change to pages renders again and executes nothing again."""
-    package = tmp_path / "src" / "lessonpress"
-    shutil.copytree(PACKAGE, package)
-    monkeypatch.setattr(stages, "PACKAGE", package)
-    before = {stage: stages.digest(stage) for stage in stages.ROOMS}
-    view = package / "page" / "view.py"
-    view.write_text(view.read_text() + "# new\n")
-    after = {stage: stages.digest(stage) for stage in stages.ROOMS}
+    found = []
+    for change in ("", "# new\n"):
+        package = tmp_path / str(len(found)) / "src" / "lessonpress"
+        shutil.copytree(PACKAGE, package)
+        with (package / "page" / "view.py").open("a", encoding="utf-8") as view:
+            view.write(change)
+        monkeypatch.setattr(stages, "PACKAGE", package)
+        found.append(stages.digests())
+    before, after = found
     assert {stage for stage in before if before[stage] != after[stage]} == {"render", "publish", "site"}
+
+
+def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
+    """The files that `init` and `new` write are templates too, but nothing is rendered again because of them."""
+    folder = shipped.path("templates")
+    starters = {path for name in stages.STARTERS for path in (folder / name).rglob("*") if path.is_file()}
+    assert starters
+    assert not starters & set(stages.files("render"))
+    assert folder / "lesson.html.jinja" in stages.files("render")
 
 
 def test_the_note_of_code_changes_only_with_the_code(tmp_path: Path) -> None:
@@ -87,25 +101,96 @@ def test_the_note_of_code_changes_only_with_the_code(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "code").iterdir()}
     stages.note_code(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "code").iterdir()} == before
-    assert {path.stem for path in before} == set(stages.ROOMS)
+    assert {path.stem for path in before} == {*stages.ROOMS, "all"}
 
 
-@pytest.mark.parametrize("lost", ["nothing", "folder", "event", "page"])
-def test_receipts_without_what_they_stand_for_are_dropped(tmp_path: Path, lost: str) -> None:
-    """After `rm -rf results` or a git checkout the lesson is published again; otherwise nothing is done."""
+@pytest.fixture
+def settled(tmp_path: Path) -> Config:
+    """Give a repository whose one lesson is produced and published, as far as its records say."""
+    config = Config(lessons=str(tmp_path / "lessons"), results=str(tmp_path / "results"), work=str(tmp_path / "work"))
+    tiny.write(tmp_path / "lessons" / "echo")
+    hashing.hash_lesson(config, "echo")
+    room, folder = config.room("echo"), config.published("echo")
+    seen = stages.seen(config.lesson("echo"))
+    canon.write(room / "made.json", canon.pretty({"seen": seen, "code": stages.code()}))
+    canon.write(room / "published.json", canon.pretty({"slug": "echo", "revision": "r1"}))
+    (folder / "r1").mkdir(parents=True)
+    canon.write(folder / "revisions.json", canon.pretty({"revisions": [{"revision": "r1"}]}))
+    return config
+
+
+def edit(path: Path) -> None:
+    """Change one byte of a file without changing its size, and set its time back: only the content is another."""
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"E", b"F", 1))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**9))
+
+
+CHANGES: dict[str, tuple[Callable[[Config], object], bool]] = {
+    "nothing": (lambda config: None, False),
+    "a touch": (lambda config: (config.lesson("echo") / "model.py").touch(), False),
+    "an older file": (lambda config: edit(config.lesson("echo") / "model.py"), True),
+    "a new file": (lambda config: (config.lesson("echo") / "data.txt").write_text("x"), True),
+    "a lost file": (lambda config: (config.lesson("echo") / "model.py").unlink(), True),
+    "no record": (lambda config: (config.room("echo") / "made.json").unlink(), True),
+    "half a record": (lambda config: (config.room("echo") / "made.json").write_text('{"seen": ['), True),
+    "no receipt": (lambda config: (config.room("echo") / "published.json").unlink(), True),
+    "produced, not published": (lambda config: (config.room("echo") / "made.json").touch(), True),
+    "no revision": (lambda config: (config.published("echo") / "r1").rmdir(), True),
+    "no event": (lambda config: canon.write(config.published("echo") / "revisions.json", "{}"), True),
+    "no results": (lambda config: shutil.rmtree(config.results), True),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_lesson_is_due_when_it_is_not_what_is_published(settled: Config, change: str) -> None:
+    """Whatever a checkout, an editor or `rm` did to source, records or site shows; a mere touch does not count."""
+    make, is_due = CHANGES[change]
+    make(settled)
+    assert stages.due(["echo"], settled) == (["echo"] if is_due else [])
+
+
+def test_a_touched_lesson_is_looked_into_once(settled: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new times are noted, so that the next run need not read the files again."""
+    (settled.lesson("echo") / "model.py").touch()
+    assert stages.due(["echo"], settled) == []
+    monkeypatch.setattr(stages, "_only_touched", lambda *given: pytest.fail("it was looked into again"))
+    assert stages.due(["echo"], settled) == []
+
+
+def test_other_code_makes_every_lesson_due(settled: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upgrade of lessonpress produces again, as far as the arrows' own keys say."""
+    monkeypatch.setattr(stages, "code", lambda: "other")
+    assert stages.due(["echo"], settled) == ["echo"]
+
+
+def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
+    """As many to a batch as may be; their plans say which, and the site's receipt makes way for them."""
+    canon.write(tmp_path / "site.json", "{}")
+    slugs = [f"lesson-{n}" for n in range(7)]
+    names = stages.batches(slugs, tmp_path, 3)
+    plans = [(tmp_path / "batches" / f"{name}.plan").read_text().split() for name in names]
+    assert [len(plan) for plan in plans] == [3, 3, 1]
+    assert [slug for plan in plans for slug in plan] == slugs
+    assert not (tmp_path / "site.json").exists()
+    assert set(names).isdisjoint(stages.batches(slugs, tmp_path, 3))  # two runs at once do not share files
+    assert stages.batches([], tmp_path, 3) == []
+    assert not (tmp_path / "batches").exists()
+
+
+@pytest.mark.parametrize("stale", ["", "page", "publication"])
+def test_the_pages_receipt_goes_with_what_it_stands_for(tmp_path: Path, stale: str) -> None:
+    """A deleted page is made again, and so are all pages when somebody has published a lesson by hand."""
     work, results = tmp_path / "work", tmp_path / "results"
-    canon.write(work / "a" / "published.json", canon.pretty({"slug": "a", "revision": "r1"}))
+    canon.write(work / "a" / "published.json", "{}")
     canon.write(work / "site.json", canon.pretty({"pages": ["index.html"]}))
-    if lost != "folder":
-        (results / "models" / "a" / "r1").mkdir(parents=True)
-    event = "r0" if lost == "event" else "r1"
-    canon.write(results / "models" / "a" / "revisions.json", canon.pretty({"revisions": [{"revision": event}]}))
-    if lost != "page":
+    if stale != "page":
         canon.write(results / "index.html", "x")
-    stages.drop_stale_receipts(work, results)
-    assert (work / "a" / "published.json").exists() == (lost in ("nothing", "page"))
-    # Snakemake makes a missing receipt anew only where the target that needs it is missing too.
-    assert (work / "site.json").exists() == (lost == "nothing")
+    if stale == "publication":
+        later = (work / "site.json").stat().st_mtime_ns + 1
+        os.utime(work / "a" / "published.json", ns=(later, later))
+    stages.drop_stale_pages(work, results)
+    assert (work / "site.json").exists() == (not stale)
 
 
 def test_snakemake_sees_the_files_that_a_lesson_is_made_of(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,20 @@ BARE = supervise.Layers(())
 OPEN = Isolation(minimum="posix-basic", bubblewrap="never")
 HEAD = """import json, os, signal, subprocess, sys, threading, time
 from lessonpress.worker import confine
-channel = confine.begin(int(sys.argv[-1]))
-channel.seal()
-fd, mark = channel.descriptor, channel.spec["mark"].encode()
+fd = confine.ANSWER
 def say(value): os.write(fd, mark + b" " + json.dumps(value).encode() + b"\\n")
+def main():
+    global channel, mark
+    channel = confine.begin()
+    channel.seal()
+    mark = channel.spec["mark"].encode()
 """
 linux = pytest.mark.skipif(not kernel.LINUX, reason="only Linux has it")
+
+
+def program(code: str) -> str:
+    """A module that a server can run: it confines itself, and then does what `code` says."""
+    return HEAD + textwrap.indent(code, "    ") + "\n"
 
 
 def run(
@@ -36,7 +45,7 @@ def run(
     layers: supervise.Layers = BARE, **limits: Any,
 ) -> supervise.Ended:  # fmt: skip
     """Run a small module under small limits: it can `say` a value, or write on `fd` as it likes."""
-    (room / "probe_module.py").write_text(HEAD + code + "\n")
+    (room / "probe_module.py").write_text(program(code))
     (room / "empty").mkdir(exist_ok=True)
     # The child's own environment has no PYTHONPATH; a test's module has to come from somewhere.
     own = child.environment
@@ -55,6 +64,28 @@ def test_whole_lines_are_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ended.confinement.limits["wall_seconds"] == 20
 
 
+def test_lines_are_told_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole lines only, without their mark, while the process still runs; what has no mark is told to nobody."""
+    heard: list[bytes] = []
+    alive = tmp_path / "alive"
+    seen: list[bool] = []
+
+    def meanwhile(line: bytes) -> None:
+        heard.append(line)
+        seen.append(alive.exists())
+        if line == b'"one"':
+            alive.touch()
+
+    code = f"""say("one")
+while not os.path.exists({str(alive)!r}): time.sleep(0.01)
+os.write(fd, mark + b' "t'); os.write(fd, b'wo"\\nstrange\\n'); say("three"); os.write(fd, mark + b' "half')"""
+    monkeypatch.setattr(supervise.run, "__kwdefaults__", {**supervise.run.__kwdefaults__, "meanwhile": meanwhile})
+    ended = run(tmp_path, monkeypatch, code)
+    assert heard[1:] == [b'"one"', b'"two"', b'"three"']
+    assert seen[:2] == [False, False]
+    assert ended.strange
+
+
 @pytest.mark.parametrize("forged", [b'{"ok": {}}\n', b"\n", b"00000000000000000000000000000000 {}\n"])
 def test_a_line_without_the_mark_voids_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forged: bytes
@@ -69,13 +100,21 @@ def test_the_environment_is_built_from_empty(tmp_path: Path, monkeypatch: pytest
     """Nothing of the caller's environment, standard input or folder reaches the child; the settings do."""
     monkeypatch.setenv("MY_SECRET", "swordfish")
     ended = run(tmp_path, monkeypatch, (
-        "say([dict(os.environ), os.getcwd(), sys.stdin.read(), sys.argv[1:2], sys.flags.hash_randomization,\n"
+        "say([dict(os.environ), os.getcwd(), sys.stdin.read(), channel.arguments[:1], sys.flags.hash_randomization,\n"
         "     os.getsid(0) == os.getpid()])"))  # fmt: skip
     environment, cwd, stdin, arguments, randomised, own_session = json.loads(ended.lines[0])
     assert set(environment) - {"PYTHONPATH"} <= {"PATH", "HOME", "TMPDIR", "LC_CTYPE", *supervise.SETTINGS}
     assert all(environment[key] == value for key, value in supervise.SETTINGS.items())
     assert (Path(cwd), stdin, arguments) == (tmp_path / "empty", "", ["one"])
     assert (randomised, own_session) == (0, True)
+
+
+@linux
+def test_who_looks_for_a_compiler_finds_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for a library asks a compiler where there is one, by way of a file that a worker cannot write."""
+    code = "import ctypes.util, shutil; say([shutil.which('sh'), ctypes.util.find_library('nothing-of-this-name')])"
+    ended = run(tmp_path, monkeypatch, code, layers=supervise.Layers(("privileges", "landlock")))
+    assert ended.lines == (b"[null, null]",), ended.printed
 
 
 @linux
@@ -182,7 +221,7 @@ LEAVING = {
     "deaf": ("if os.fork() == 0:\n    os.setsid()\n    [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 13, 15)]\n"
              "    time.sleep(60)\nsay(1)"),
     "stopped": "if os.fork() == 0:\n    os.setsid()\n    os.kill(os.getpid(), signal.SIGSTOP)\nsay(1)",
-    "program": "subprocess.Popen(['sleep', '60'], start_new_session=True)\nsay(1)",
+    "program": "subprocess.Popen(['/bin/sleep', '60'], start_new_session=True)\nsay(1)",
     "bomb": "for _ in range(6): os.fork()\nos.setsid() if os.getpid() != os.getsid(0) else 0\ntime.sleep(60)",
 }  # fmt: skip
 
@@ -202,7 +241,7 @@ def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("outer", ["never", "auto"])
 def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, outer: str) -> None:
     """CI kills jobs without a word: the worker goes with its parent, which can do nothing any more."""
-    (tmp_path / "sleeper.py").write_text(HEAD + "open('/dev/null', 'w'); time.sleep(60)\n")
+    (tmp_path / "sleeper.py").write_text(program("open('/dev/null', 'w'); time.sleep(60)"))
     code = (
         "import sys\nfrom pathlib import Path\nfrom lessonpress import supervise\n"
         "from lessonpress.settings import Isolation, Limits\n"
@@ -291,7 +330,7 @@ def test_what_applied_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if landlock.level() and told["seccomp"]:
         assert told["profile"] == confine.PROFILES[-1]
         assert set(told["probe"].values()) == {"allowed", "denied"}
-    assert bool(told["namespaces"]) == bool(bubblewrap.around({"read": [], "probe": "/"}, tmp_path, Isolation()))
+    assert bool(told["namespaces"]) == bool(bubblewrap.around([], tmp_path, Isolation()))
 
 
 def test_profiles_need_every_part_of_themselves() -> None:

@@ -1,6 +1,6 @@
-"""The verbs that Snakemake calls, one for each arrow from source to site, without an option parser to import.
+"""The verbs that Snakemake calls, and those of the arrows from source to site, without an option parser to import.
 
-`python -m lessonpress hash SLUG…` comes here; everything else (options, help, verbs for people) goes to `cli`.
+`python -m lessonpress produce SLUG…` comes here; everything else (options, help, verbs for people) goes to `cli`.
 """
 
 from __future__ import annotations
@@ -60,14 +60,38 @@ def each(slugs: Sequence[str], verb: Callable[[str], str | None]) -> None:
         raise LessonErrors(failed)
 
 
+def produce(slugs: Sequence[str], *, config: Any, jobs: int = 1) -> None:
+    """Take lessons through all arrows but the last. Raises LessonErrors after all of them were tried."""
+    mistakes = [mistake for outcome in room("batch").produce(config, slugs, jobs) for mistake in outcome.mistakes]
+    if mistakes:
+        raise LessonErrors(mistakes)
+
+
+def batch(threads: str, plan: str, done: str, log: str) -> None:
+    """Produce a batch's lessons, as the rule calls it."""
+    room("batch").run(settings(), Path(plan), Path(done), Path(log), int(threads))
+
+
+def gather(log: str, *done: str) -> None:
+    """Publish what batches produced, as the rule calls it."""
+    room("gather").gather(settings(), [Path(path) for path in done], Path(log))
+
+
 def plain(arguments: Sequence[str]) -> bool:
-    """Whether these are a bare verb with slugs, as the rules call it; then it is done here."""
-    verb, slugs = (arguments[0], arguments[1:]) if arguments else ("", ())
-    if any(word.startswith("-") for word in slugs) or (verb != "site" and (verb not in ARROWS or not slugs)):
+    """Whether these are a bare verb, as the rules call it; then it is done here."""
+    verb, words = (arguments[0], arguments[1:]) if arguments else ("", ())
+    if any(word.startswith("-") for word in words):
         return False
-    if verb == "site" and slugs:
+    bare: dict[str, Callable[[], Any]] = {
+        "batch": lambda: batch(*words), "gather": lambda: gather(*words),
+        "produce": lambda: produce(words, config=settings()), "site": lambda: print(room("site").site(settings())),
+    }  # fmt: skip
+    if verb in ARROWS and words:
+        caught(lambda: go(verb, words, config=settings()))
+    elif verb in bare and bool(words) == (verb != "site"):
+        caught(bare[verb])
+    else:
         return False
-    caught(lambda: print(room("site").site(settings())) if verb == "site" else go(verb, slugs, config=settings()))
     return True
 
 

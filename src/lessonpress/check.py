@@ -21,7 +21,7 @@ def check(config: Config, slug: str) -> None:
     found, broken = judging.checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
     _require_known(read, [entry["id"] for entry in found])
     told = [{**verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
-    canon.write(config.room(slug) / "checks.json", canon.pretty(told))
+    canon.draft(config.room(slug) / "checks.json", canon.pretty(told))
 
 
 def _require_known(read: lesson.Lesson, checks: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 # What would act on a terminal or disguise a message: controls but tab and line feed, overrides, halves of characters.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -19,6 +20,10 @@ class LessonError(Exception):
         self.where, self.seen, self.expected, self.fix = where, seen, expected, fix
         super().__init__(self.message())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How it goes from one process to another: by its parts."""
+        return LessonError, (self.where, self.seen, self.expected, self.fix)
+
     def message(self) -> str:
         """The whole error as text: `where: seen; expected. fix`, with escapes for what cannot be seen."""
         fact = self.seen.rstrip(".")
@@ -34,6 +39,10 @@ class LessonErrors(LessonError):
     def __init__(self, errors: list[LessonError]) -> None:
         self.errors = errors
         super().__init__(errors[0].where, errors[0].seen, errors[0].expected, errors[0].fix)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How it goes from one process to another: by its parts."""
+        return LessonErrors, (self.errors,)
 
     def message(self) -> str:
         """Every mistake's message, a line each."""

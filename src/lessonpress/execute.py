@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import shutil
 import subprocess
-import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -28,23 +28,22 @@ def execute(config: Config, slug: str) -> None:
     room = config.room(slug)
     source = canon.read(room / "source.json")
     recorded, mutants = run(config, source, config.lesson(slug))
-    canon.write(room / "mutants.json", canon.compact(mutants))
-    canon.write(room / "capture.json", canon.compact(recorded))
+    canon.draft(room / "mutants.json", canon.compact(mutants))
+    canon.draft(room / "capture.json", canon.compact(recorded))
 
 
 def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id."""
     plan = source["plan"]
     what = plan["model"]["class"]
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        copied = copy(source, folder, Path(scratch) / "lesson")
-        mutants = broken(plan, copied, Path(scratch) / "mutants")
-        plan_file = Path(scratch) / "plan.json"
+    with supervise.scratch() as scratch:
+        copied = copy(readable(source), folder, scratch / "lesson")
+        mutants = broken(plan, copied, scratch / "mutants")
+        plan_file = scratch / "plan.json"
         plan_file.write_text(canon.compact(plan), encoding="utf-8")
-        cwd = Path(scratch) / "empty"
-        cwd.mkdir()
+        (scratch / "empty").mkdir()
         arguments = [str(plan_file), str(copied), str(mutants)]
-        ended = supervise.run("lessonpress.worker", arguments, cwd, config.limits, config.isolation)
+        ended = supervise.run(supervise.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
     if ended.limit or len(ended.lines) != 2:
         raise failures.of_process(folder, what, ended)
     try:
@@ -70,14 +69,23 @@ def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path)
     path: tuple[str | int, ...] = {
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
-        "call": read.said(number, "inputs"),
+        "call": read.said(number, "inputs"), "weights": read.said(number, "weights"), "prepare": ("prepare",),
     }.get(str(told.get("stage")), ())  # fmt: skip
     return read.error(path, "").where
 
 
-def copy(source: Mapping[str, Any], folder: Path, to: Path) -> Path:
+def readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The files that a run may read: all but the recipe and the checks.
+
+    What a run hangs on is then what its key is made of: other words or checks are no reason to run again.
+    """
+    left = {lesson.RECIPE, source["plan"]["checks"]}
+    return [file for file in source["files"] if file["path"] not in left]
+
+
+def copy(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
     """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
-    for file in source["files"]:
+    for file in files:
         path = to / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -123,6 +131,7 @@ def captured_at() -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
+@functools.cache
 def commit() -> str | None:
     """The commit of the repository in which the lessons lie, or None outside git."""
     try:

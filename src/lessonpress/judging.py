@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, capture, failures, supervise
@@ -44,8 +42,7 @@ def _ask(
     config: Config, read: Lesson, captured: Mapping[str, Any], task: Mapping[str, Any],
     mutants: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        room = Path(scratch)
+    with supervise.scratch() as room:
         for name, data in read.files.items():
             (room / "lesson" / name).parent.mkdir(parents=True, exist_ok=True)
             (room / "lesson" / name).write_bytes(data)
@@ -56,7 +53,7 @@ def _ask(
         if mutants:
             (room / "mutants.json").write_text(canon.compact(mutants), encoding="utf-8")
             arguments.append(str(room / "mutants.json"))
-        ended = supervise.run("lessonpress.worker.judge", arguments, room / "empty", config.limits, config.isolation)
+        ended = supervise.run(supervise.JUDGE, arguments, room / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
     if ended.limit or len(ended.lines) != 1:
         raise failures.of_process(read.folder, what, ended)

@@ -29,12 +29,20 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     rendered = canon.read(room / "rendered.json")
     require_passed(config, slug)
     require_teeth(config, slug)
+    note = readable(note or os.environ.get(NOTE))
     with lock.alone(Path(config.results)):
         lock.sweep(config.published(slug))
-        revision, words = _placed(config, rendered, note or os.environ.get(NOTE) or None)
+        revision, words = _placed(config, rendered, note)
     receipt = {"slug": slug, "revision": revision, "words": words}
     canon.write(room / "published.json", canon.pretty(receipt))
     return f"{slug}: {words}"
+
+
+def readable(note: str | None) -> str | None:
+    """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
+    if note:
+        importlib.import_module("lessonpress.prose").inline(note, where="the note")
+    return note or None
 
 
 def require_passed(config: Config, slug: str) -> None:
@@ -161,7 +169,9 @@ def _move(new: Path, names: list[str], place: Path) -> None:
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
         for name in names:  # and nothing else that lies there, such as a workflow engine's own marks
-            canon.write(beside / name, (new / name).read_bytes())
+            (beside / name).parent.mkdir(parents=True, exist_ok=True)
+            (beside / name).write_bytes((new / name).read_bytes())
+        canon.flush([beside / name for name in names])
         os.rename(beside, place)
         _flush(place.parent)
     finally:

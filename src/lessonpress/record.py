@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lessonpress import canon, judging, lesson
+from lessonpress import axes, canon, judging, lesson
+from lessonpress.errors import LessonErrors
 from lessonpress.recipe import Case, Metric, Recipe, Recorded
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
@@ -30,8 +31,8 @@ def record(config: Config, slug: str) -> None:
     read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
     captured = canon.read(room / "capture.json")
     cases = of(read, captured, lambda tasks: judging.metrics(config, read, captured, tasks))
-    canon.write(room / "cases.json", canon.compact(cases))
-    canon.write(room / "cases.csv", table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
+    canon.draft(room / "cases.json", canon.compact(cases))
+    canon.draft(room / "cases.csv", table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
 
 
 def of(read: lesson.Lesson, captured: Mapping[str, Any], judge: judging.Judge) -> dict[str, Any]:
@@ -82,6 +83,8 @@ def _arrays(read: lesson.Lesson, run: recorded.Run) -> Iterator[tuple[str, recor
         if kind == "vectors" and cut.ndim > 1:
             raise read.error(place, f"an array of shape {list(cut.shape)}", "a vector has one axis or none",
                              "Record it under matrices, or select a part of it.")  # fmt: skip
+        if mistakes := list(axes.unlike(read, place, entry, cut.shape)):
+            raise LessonErrors(mistakes)
         yield entry.id, cut
 
 

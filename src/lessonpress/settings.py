@@ -36,6 +36,12 @@ class Limits(_Settings):
     scratch_mib: Positive = Field(64, description="All that the worker writes into its scratch folder, in MiB.")
     answer_mib: Positive = Field(64, description="The worker's answer in MiB.")
     printed_mib: Positive = Field(16, description="What the lesson prints, in MiB; 64 KiB of it are kept.")
+    prepare_seconds: Positive = Field(
+        300, description="Seconds that `lessonpress prepare` may take, in the places of wall_seconds and cpu_seconds.")
+
+    def preparing(self) -> Limits:
+        """The limits of a preparation: training takes longer than a run."""
+        return self.model_copy(update={"wall_seconds": self.prepare_seconds, "cpu_seconds": self.prepare_seconds})
 
 
 class Isolation(_Settings):
@@ -59,6 +65,7 @@ class Config(_Settings):
     lessons: str = Field("lessons", min_length=1, description="The folder that holds one folder for each lesson.")
     results: str = Field("results", min_length=1, description="The published site; it is committed.")
     work: str = Field("work", min_length=1, description="Intermediate files; never committed.")
+    batch: Positive = Field(200, description="Lessons in one job, at most; each is isolated on its own all the same.")
     site: Site = Field(Site(), description="What the pages around the lessons say.")
     limits: Limits = Field(Limits(), description="What one worker process may use.")
     isolation: Isolation = Field(Isolation(), description="How strongly a worker must be confined.")

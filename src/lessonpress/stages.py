@@ -1,43 +1,54 @@
-"""What Snakemake needs to know at parse time: which code each stage runs, and which receipts still hold.
+"""What Snakemake needs to know at parse time: which code each stage runs, and which lessons are due.
 
 Fast, and with no imports that Snakemake has not made: this is read on every run, also when there is nothing to do.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import json
 import os
+import re
+import secrets
+import shutil
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from lessonpress import shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
+Seen = list[list[Any]]  # path, size and time of change of each file
 PACKAGE = Path(__file__).parent
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
-    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
-    "plan", "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+    *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
+    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "shipped", "stages",
+    "weights", "worker/*", "templates/*",
 )  # fmt: skip
+# Templates of files that a person goes on to edit: what changes in them changes no page.
+STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
-    "record": (*LESSON, *CONFINED, "judging", "record"),
+    "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
     "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
-    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "integrity", "judging", "lock",
-                "publish", "published", "record", "standing", "supervise/*"),
+    "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
+                "lock", "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "replay", "site", "worker/*", "templates/*"),
+             "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 
@@ -87,45 +98,142 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
-    folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    folder = next((f for f in folders if f.is_dir()), folders[0])
-    return [path for path in folder.rglob("*") if path.is_file()]
+    folder = shipped.path("templates")
+    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in STARTERS]
 
 
 def digest(stage: str) -> str:
-    """The SHA-256 of a stage's code."""
-    whole = hashlib.sha256()
-    for path in files(stage):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return whole.hexdigest()
+    """The SHA-256 of a stage's code; the same for an installed lessonpress and one that runs from its sources."""
+    return digests()[stage]
+
+
+def digests() -> dict[str, str]:
+    """The SHA-256 of every stage's code."""
+    return _digests(PACKAGE)
+
+
+@functools.cache
+def _digests(package: Path) -> dict[str, str]:
+    known: dict[Path, bytes] = {}
+    out = {}
+    for stage in ROOMS:
+        whole, named = hashlib.sha256(), {_name(path): path for path in files(stage)}
+        for name, path in sorted(named.items()):
+            if path not in known:
+                known[path] = hashlib.sha256(path.read_bytes()).digest()
+            whole.update(name.encode() + b"\0" + known[path])
+        out[stage] = whole.hexdigest()
+    return out
+
+
+def code() -> str:
+    """One digest of all that takes a lesson from its source to its published revision."""
+    told = "".join(f"{stage} {value}\n" for stage, value in digests().items() if stage != "site")
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def _name(path: Path) -> str:
+    """A file's name inside the package, in which an installed lessonpress carries its templates."""
+    templates = shipped.path("templates")
+    inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
+    return inside.as_posix()
 
 
 def note_code(work: Path) -> None:
     """Keep a stage's digest in `work/code/<stage>.sha256`; a file changes only when the code did.
 
-    As an input of the stage's rule it makes Snakemake run the rule again. (A `params:` entry would do the same, but
-    makes every Snakemake run import pandas.)
+    As an input of a rule it makes Snakemake run the rule again. (A `params:` entry would do the same, but makes every
+    Snakemake run import pandas.)
     """
     (work / "code").mkdir(parents=True, exist_ok=True)
-    for stage in ROOMS:
-        path, text = work / "code" / f"{stage}.sha256", digest(stage) + "\n"
+    for stage, value in {**digests(), "all": code()}.items():
+        path, text = work / "code" / f"{stage}.sha256", value + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
 
-def drop_stale_receipts(work: Path, results: Path) -> None:
-    """A receipt outlives what it stands for when `results/` is deleted or rolled back: remove such receipts."""
-    for receipt in work.glob("*/published.json"):
-        told = json.loads(receipt.read_text(encoding="utf-8"))
-        folder = results / "models" / told["slug"]
-        history = folder / "revisions.json"
-        if not (folder / told["revision"]).is_dir() or told["revision"] not in _text(history):
-            receipt.unlink()
-            # Snakemake makes a missing file anew only where something that is to be made needs it.
-            (work / "site.json").unlink(missing_ok=True)
+def ask_again(work: Path) -> None:
+    """Make `work/code/asked` another file, so that what has it as an input is done whenever Snakemake needs it."""
+    (work / "code" / "asked").write_text(f"{time.time_ns()}\n", encoding="utf-8")
+
+
+def due(slugs: Sequence[str], chosen: Config) -> list[str]:
+    """The lessons whose published revision is not what their source and our code give now."""
+    now = code()
+    return [slug for slug in slugs if not _stands(slug, chosen, now)]
+
+
+def _stands(slug: str, chosen: Config, now: str) -> bool:
+    """Whether a lesson was produced from this source by this code, and is published as it was produced."""
+    room, folder = Path(chosen.work) / slug, Path(chosen.results) / "models" / slug
+    made, receipt = _told(room / "made.json"), _told(room / "published.json")
+    if made.get("code") != now or not receipt:
+        return False
+    if (room / "published.json").stat().st_mtime_ns < (room / "made.json").stat().st_mtime_ns:
+        return False
+    # A receipt outlives what it stands for when `results/` is deleted or rolled back.
+    revision = str(receipt.get("revision"))
+    if not (folder / revision).is_dir() or revision not in _text(folder / "revisions.json"):
+        return False
+    now_seen = seen(Path(chosen.lessons) / slug)
+    return bool(made.get("seen") == now_seen or _only_touched(room, Path(chosen.lessons) / slug, made, now_seen))
+
+
+def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen) -> bool:
+    """Whether files have other times and the same bytes; then the times are noted, for the next look."""
+    kept = {file["path"]: file["sha256"] for file in _told(room / "source.json").get("files", ())}
+    if not made.get("seen") or kept.keys() != {path for path, _, _ in now_seen}:
+        return False
+    if any(hashlib.sha256((lesson / path).read_bytes()).hexdigest() != sha for path, sha in kept.items()):
+        return False
+    record = room / "made.json"
+    times = record.stat()
+    beside = record.with_name(f".made.json.tmp-{os.getpid()}")
+    beside.write_text(json.dumps({**made, "seen": now_seen}), encoding="utf-8")
+    os.utime(beside, ns=(times.st_atime_ns, times.st_mtime_ns))
+    beside.replace(record)
+    return True
+
+
+def batches(slugs: Sequence[str], work: Path, size: int) -> list[str]:
+    """Part due lessons into batches, each a file `work/batches/<batch>.plan` with a slug a line; answers their names.
+
+    Each run's batches have names of their own, so that what an earlier run left behind is nothing to this one.
+    """
+    folder = work / "batches"
+    if not slugs:  # nothing is under way that could still need them
+        shutil.rmtree(folder, ignore_errors=True)
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    (work / "site.json").unlink(missing_ok=True)  # else Snakemake would see no need for what leads to it
+    parts = [slugs[at : at + size] for at in range(0, len(slugs), size)]
+    return [_planned(folder, part) for part in parts]
+
+
+def _planned(folder: Path, slugs: Sequence[str]) -> str:
+    more = f"-and-{len(slugs) - 1}-more" if len(slugs) > 1 else ""
+    name = f"{slugs[0]}{more}-{secrets.token_hex(3)}"
+    (folder / f"{name}.plan").write_text("".join(f"{slug}\n" for slug in slugs), encoding="utf-8")
+    return name
+
+
+def drop_stale_pages(work: Path, results: Path) -> None:
+    """Remove the receipt of the pages around the lessons when a page is gone, or a lesson was published after it."""
     pages = work / "site.json"
-    if pages.is_file() and not all((results / name).is_file() for name in json.loads(_text(pages))["pages"]):
+    if not pages.is_file():
+        return
+    made = pages.stat().st_mtime_ns
+    later = any(receipt.stat().st_mtime_ns > made for receipt in work.glob("*/published.json"))
+    if later or not all((results / name).is_file() for name in _told(pages).get("pages", ("?",))):
         pages.unlink()
+
+
+def _told(path: Path) -> dict[str, Any]:
+    """The JSON in a file; nothing where there is none."""
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _text(path: Path) -> str:
@@ -133,14 +241,43 @@ def _text(path: Path) -> str:
 
 
 def lessons(folder: Path) -> list[str]:
-    """The slugs of all lessons in a folder."""
+    """The slugs of all lessons in a folder; those that no slug can name are `odd`.
+
+    Raises LessonError where there is no such folder: a run without lessons would be a silent success.
+    """
+    return [name for name in _named(folder) if SLUG.fullmatch(name)]
+
+
+def odd(folder: Path) -> list[str]:
+    """The names of lessons' folders that no rule can carry: what stands in them must not stop the others."""
+    return [name for name in _named(folder) if not SLUG.fullmatch(name)]
+
+
+def _named(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise LessonError("config.yaml: lessons", f"there is no folder {str(folder)!r} here",
+                          "the folder that holds one folder for each lesson",
+                          "Go to the repository's root, name the folder, or type: lessonpress new SLUG.")  # fmt: skip
     return sorted(path.parent.name for path in folder.glob("*/lesson.yaml"))
 
 
 def sources(folder: Path) -> list[str]:
     """A lesson's own files, as Snakemake's inputs; the same ones that `lesson.read` reads."""
-    return sorted(
-        str(path) for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith((".pyc", "~"))
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )  # fmt: skip
+    return [str(folder / path) for path, _, _ in seen(folder)]
+
+
+def seen(folder: Path) -> Seen:
+    """Path, size and time of every file of a lesson, sorted: whatever somebody does to a file shows here."""
+    return sorted(_walk(str(folder), "")) if folder.is_dir() else []
+
+
+def _walk(folder: str, below: str) -> Iterator[list[Any]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name == "__pycache__":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(entry.path, f"{below}{entry.name}/")
+            elif entry.is_file() and not entry.name.endswith((".pyc", "~")):
+                told = entry.stat()
+                yield [f"{below}{entry.name}", told.st_size, told.st_mtime_ns]

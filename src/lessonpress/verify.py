@@ -6,17 +6,16 @@ all published revisions are checked, not only those of the current one.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from lessonpress import (
+    batch,
     canon,
     changes,
     check,
@@ -24,11 +23,14 @@ from lessonpress import (
     hashing,
     history,
     integrity,
+    pace,
     record,
     render,
     report,
     site,
+    stages,
     standing,
+    supervise,
 )  # fmt: skip
 from lessonpress.changes import Changes
 from lessonpress.comparison import Comparison
@@ -73,20 +75,42 @@ def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
     Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Answers whether everything is good.
     """
     names = list(slugs) or everything(config)
-    if jobs > 1 and len(names) > 1:
-        with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
-            verdicts = list(pool.map(partial(lesson, config), names))
-    else:
-        verdicts = [lesson(config, name) for name in names]
+    verdicts = _verdicts(config, names, jobs)
     around = [] if slugs else list(pages(config))
     _write(config, verdicts, around)
     print(table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
 
 
+def _verdicts(config: Config, names: Sequence[str], jobs: int) -> list[Verdict]:
+    """Verify lessons, several at a time; their verdicts in the order of the names."""
+    found: dict[str, Verdict] = {}
+    with pace.of("verifying", len(names)) as told:
+        for outcome in batch.each(config, ("verify", "lesson"), names, jobs):
+            verdict = outcome.answer or Verdict(outcome.slug, DRIFT, None, outcome.words())
+            found[outcome.slug] = verdict
+            told.advance(failed=not verdict.good())
+    return [found[name] for name in names]
+
+
+def recorded(config: Config) -> bool:
+    """What the last verification found: print what was not good and its sentence, and answer whether all was good.
+
+    Raises LessonError where there was none.
+    """
+    path = Path(config.work) / "verify" / "report.json"
+    if not path.is_file():
+        raise LessonError(os.path.relpath(path), "there is no such report", "", "Run `lessonpress verify` first.")
+    told = canon.read(path)
+    bad = [f"{lesson['slug']}: {lesson['words']}" for lesson in told["lessons"] if not lesson["good"]]
+    print("\n".join([*bad, told["summary"]]), flush=True)
+    return bool(told["good"])
+
+
 def everything(config: Config) -> list[str]:
-    """The slugs of all lessons, and of all that were published."""
-    sources = {path.parent.name for path in Path(config.lessons).glob("*/lesson.yaml")}
+    """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
+    folder = Path(config.lessons)
+    sources = {*stages.lessons(folder), *stages.odd(folder)}
     models = Path(config.results) / "models"
     return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
 
@@ -131,12 +155,16 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
         return Verdict(slug, state, revision, words, faults, found.comparison)
     between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
-    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
+    versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
+    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
+               *versions]  # fmt: skip
     return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, found.comparison, between)
 
 
 def regenerate(config: Config, slug: str) -> None:
     """Take a lesson through everything but publishing, in the work folder of `config`."""
+    for program in (supervise.MODEL, supervise.JUDGE):
+        supervise.warm(program, config.limits, config.isolation)
     hashing.hash_lesson(config, slug)
     execute.execute(config, slug)
     record.record(config, slug)
@@ -152,13 +180,14 @@ def pages(config: Config) -> Iterator[Fault]:
     try:
         wanted = site.pages(results, config.site)
     except (LessonError, OSError, ValueError, KeyError, TypeError) as error:
-        yield Fault("index.html", f"the pages cannot be made ({error})", "Mend the lessons that are named above.")
+        why = f"{error.where}: {error.seen}" if isinstance(error, LessonError) else str(error)
+        yield Fault("index.html", f"the pages cannot be made ({why})", "Mend what is named above first.")
         return
     for path, text in wanted.items():
         name = path.relative_to(results).as_posix()
         if not path.is_file():
             yield Fault(name, "the page is missing", "Run `lessonpress site`.")
-        elif path.read_text(encoding="utf-8", errors="replace") != text:
+        elif not site.holds(path, text):
             yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
@@ -188,7 +217,7 @@ def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     lines = []
     for row, verdict in zip(rows, verdicts, strict=True):
         lines.append("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
-        lines += [f"  {fault.words()}" for fault in verdict.faults]
+        lines += [f"  {fault.words()}" for fault in integrity.gathered(verdict.faults)]
     return "\n".join([*lines, *(fault.words() for fault in around), summary(verdicts, around)])
 
 

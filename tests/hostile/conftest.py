@@ -44,11 +44,16 @@ class Person:
             stdout=subprocess.PIPE, text=True, encoding="utf-8", **user,
         )  # fmt: skip
 
-    def attempts(self, name: str, *, outer: str = "never", confined: bool = True) -> dict[str, Any]:
-        """What came of an attack: the message, and what it changed. Fails when the supervisor did not survive it."""
+    def attempts(
+        self, name: str, *, outer: str = "never", confined: bool = True, kept: bool = False
+    ) -> dict[str, Any]:
+        """What came of an attack: the message, and what it changed. Fails when the supervisor did not survive it.
+
+        With `kept` the attack is the next one of many that one server forks.
+        """
         assert self.process.stdin
         assert self.process.stdout
-        self.process.stdin.write(json.dumps({"name": name, "outer": outer, "confined": confined}) + "\n")
+        self.process.stdin.write(json.dumps({"name": name, "outer": outer, "confined": confined, "kept": kept}) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:
             limits=Limits(**{"wall_seconds": 30, **attack.limits}),
             isolation=Isolation(minimum=minimum, bubblewrap=outer),
         )  # fmt: skip
+        supervise.warm(supervise.JUDGE if attack.where == "check" else supervise.MODEL, config.limits, config.isolation)
+        if supervise._kept:
+            for server in supervise._kept.servers.values():
+                server.loaded(time.monotonic() + 60)  # its processes belong to what was there before
         before = around.look()
         message = _message(config, folder, attack)
         after = around.look()
@@ -61,11 +66,16 @@ def main() -> None:
     os.dup2(2, 1)  # nothing but answers goes out
     weak = supervise.Layers(())
     strong = supervise.ALL
-    for line in sys.stdin:
-        wanted = json.loads(line)
-        supervise.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
-        told.write(json.dumps(attempt(**wanted)) + "\n")
-        told.flush()
+    with supervise.kept():
+        standing = supervise._kept
+        for line in sys.stdin:
+            wanted = json.loads(line)
+            supervise.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
+            # Without kept servers every attack has a process that was started for it alone.
+            supervise._kept = standing if wanted.pop("kept") else None
+            told.write(json.dumps(attempt(**wanted)) + "\n")
+            told.flush()
+        supervise._kept = standing
 
 
 if __name__ == "__main__":

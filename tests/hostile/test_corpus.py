@@ -46,10 +46,11 @@ def contained(attack: attacks.Attack, told: dict[str, Any]) -> None:
         assert any(f"the line reads `{line}`" in message for line in attack.lines), message
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["alone", "one of many"])
 @pytest.mark.parametrize("name", attacks.ALL)
-def test_an_attack_is_contained(person: Person, name: str) -> None:
-    """As this user and as an ordinary one, by the worker's own confinement alone."""
-    contained(attacks.ALL[name], person.attempts(name))
+def test_an_attack_is_contained(person: Person, name: str, kept: bool) -> None:
+    """As this user and as an ordinary one, alone and after others, by the worker's own confinement alone."""
+    contained(attacks.ALL[name], person.attempts(name, kept=kept))
 
 
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
@@ -57,7 +58,7 @@ def test_an_attack_is_contained(person: Person, name: str) -> None:
 @pytest.mark.parametrize("name", attacks.ALL)
 def test_an_attack_is_contained_in_bubblewrap(person: Person, name: str) -> None:
     """The outer layer, where it starts, neither opens a hole nor changes what a curator reads."""
-    contained(attacks.ALL[name], person.attempts(name, outer="auto"))
+    contained(attacks.ALL[name], person.attempts(name, outer="auto", kept=True))
 
 
 @pytest.mark.parametrize("name", [name for name, attack in attacks.ALL.items() if attack.open])

@@ -99,16 +99,17 @@ def test_all_layers_together_leave_only_the_harmless(aims: dict[str, Any]) -> No
 
 def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it starts: no private file, no network, no other process, nothing written, without any other layer."""
-    if not bubblewrap.around({"read": [], "probe": "/"}, tmp_path, Isolation()):
+    if not bubblewrap.around([], tmp_path, Isolation()):
         pytest.skip("bubblewrap does not start here")
     room = tmp_path / "room"
     room.mkdir()
     code = (
         "import json, os, sys, socket\nfrom lessonpress.worker import confine\n"
-        "channel = confine.begin(int(sys.argv[-1])); channel.seal()\n"
-        f"one = socket.socket(); error = one.connect_ex(('127.0.0.1', {aims['port']}))\n"
-        f"channel.say([os.path.exists({str(tmp_path / 'private')!r}), error == 0, os.getppid()])\n"
-        "channel.end()\n"
+        "def main():\n"
+        "    channel = confine.begin(); channel.seal()\n"
+        f"    one = socket.socket(); error = one.connect_ex(('127.0.0.1', {aims['port']}))\n"
+        f"    channel.say([os.path.exists({str(tmp_path / 'private')!r}), error == 0, os.getppid() < 9])\n"
+        "    channel.end()\n"
     )
     (room / "inside_bubblewrap.py").write_text(code)
     own = supervise.child.environment
@@ -116,7 +117,7 @@ def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pyt
     ended = supervise.run("inside_bubblewrap", [str(room)], room, Limits(), Isolation(minimum="posix-basic"),
                           layers=supervise.Layers(()))  # fmt: skip
     told = ended.isolation()
-    assert json.loads(ended.lines[0]) == [False, False, 1]
+    assert json.loads(ended.lines[0]) == [False, False, True]  # processes are counted from one
     assert told["namespaces"] == list(bubblewrap.NAMESPACES)
     assert told["profile"] == "posix-basic"  # it counts for nothing in the profile: the worker cannot see it
     assert told["probe"]["own"] == "allowed"

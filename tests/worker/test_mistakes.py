@@ -193,7 +193,7 @@ ENDS = {
         {"memory_mib": 64},
         "the memory limit is 64 MiB (config.yaml: limits.memory_mib). Raise it in config.yaml under limits",
     ),
-    "forged line": (forward("os.write(int(sys.argv[-1]), b'{}\\n')", "return x"), {}, "echo: "),
+    "forged line": (forward("os.write(3, b'{}\\n')", "return x"), {}, "echo: "),
     "flood and fail": (
         forward("for _ in range(9999): print('x' * 999)", "raise ValueError('stop')"),
         {},

@@ -1,23 +1,38 @@
+# One job publishes whatever was produced and renews the pages around the lessons: only it writes the published site.
 rule publish:
     input:
-        rendered=rules.render.output.rendered,
-        revision=rules.render.output.revision,
-        checks=rules.check.output.checks,
-        code=f"{WORK}/code/publish.sha256",
+        done=expand(f"{WORK}/batches/{{batch}}.done", batch=BATCHES),
+        code=f"{WORK}/code/site.sha256",
     output:
-        receipt=report(
-            f"{WORK}/{{slug}}/published.json",
+        site=f"{WORK}/site.json",
+        checks=report(
+            directory(f"{WORK}/report/checks"),
+            patterns=["{lesson}.json"],
+            caption="../report/checks.rst",
+            category="Checks",
+            labels={"lesson": "{lesson}"},
+        ),
+        drift=report(
+            directory(f"{WORK}/report/drift"),
+            patterns=["{lesson}.json"],
             caption="../report/drift.rst",
             category="Drift",
-            labels={"lesson": "{slug}"},
+            labels={"lesson": "{lesson}", "found by": "publish"},
+        ),
+        previews=report(
+            directory(f"{WORK}/report/previews"),
+            patterns=["{lesson}.svg"],
+            caption="../report/preview.rst",
+            category="Previews",
+            labels={"lesson": "{lesson}"},
         ),
     log:
-        f"{WORK}/logs/{{slug}}/publish.log",
+        f"{WORK}/logs/publish.log",
     benchmark:
-        f"{WORK}/benchmarks/{{slug}}/publish.tsv"
+        f"{WORK}/benchmarks/publish.tsv"
     conda:
         "../envs/lessonpress.yaml"
     message:
-        "publishing {wildcards.slug}"
+        "publishing what was produced"
     shell:
-        "python -m lessonpress publish {wildcards.slug:q} 2>&1 | tee {log:q}"
+        "python -m lessonpress gather {log:q} {input.done:q}"

@@ -13,8 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lessonpress import prose
-from lessonpress.errors import LessonError
+from lessonpress import prose, shipped
 from lessonpress.page import shrink
 
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
@@ -23,15 +22,8 @@ _POLICY = "{{content-security-policy}}"  # stands in the page until the hashes o
 
 
 def templates_folder() -> Path:
-    """Where the templates are: inside the installed package, or at the root of the repository.
-
-    Raises LessonError when they are in neither place.
-    """
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "templates", package.parent.parent / "templates"):
-        if folder.is_dir():
-            return folder
-    raise LessonError(str(package), "the templates are missing", fix="Install lessonpress again.")
+    """Where the templates are. Raises LessonError when this installation lacks them."""
+    return shipped.path("templates")
 
 
 def render(template: str, **view: Any) -> str:
@@ -59,16 +51,28 @@ def data(value: Any) -> Markup:
 
 def inline_file(name: str) -> Markup:
     """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
-    kept = (line.strip() for line in (templates_folder() / name).read_text(encoding="utf-8").splitlines())
+    return _lean((templates_folder() / name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=16)
+def _lean(style: str) -> Markup:
+    kept = (line.strip() for line in style.splitlines())
     text = "\n".join(line for line in kept if line and not re.fullmatch(r"/\*.*\*/", line))
     return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
 
 
 def script(*parts: str | Path) -> Markup:
     """Scripts in one closure, to stand inside the page: texts as they are, paths read from templates/script/."""
-    texts = (part if isinstance(part, str) else (templates_folder() / "script" / part).read_text(encoding="utf-8")
-             for part in parts)  # fmt: skip
-    return Markup(shrink.shrink("(() => {\n" + "\n".join(texts) + "\n})();"))
+    folder = templates_folder() / "script"
+    texts = (part if isinstance(part, str) else (folder / part).read_text(encoding="utf-8") for part in parts)
+    return Markup(shrink.joined(["(() => {", *texts, "})();"]))
+
+
+def warm() -> None:
+    """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
+    _environment().get_template("lesson.html.jinja")
+    for path in sorted((templates_folder() / "script").rglob("*.js")):
+        shrink.shrink(path.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)
@@ -93,5 +97,9 @@ def _policy(page: str) -> str:
 
 
 def _hashes(parts: list[str]) -> str:
-    sources = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in parts]
-    return " ".join(f"'sha256-{source}'" for source in dict.fromkeys(sources)) or "'none'"
+    return " ".join(f"'{hashed(part)}'" for part in dict.fromkeys(parts)) or "'none'"
+
+
+def hashed(part: str) -> str:
+    """The name by which a Content-Security-Policy admits one inline style or script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()

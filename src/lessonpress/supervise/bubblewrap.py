@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from lessonpress.settings import Isolation
 from lessonpress.supervise import paths
@@ -19,16 +19,22 @@ SEALED = ("--remount-ro", "/dev", "--remount-ro", "/")  # the new root is a file
 PROCESSES = 2  # of its own: one outside, and the first of the inner process namespace
 
 
-def around(spec: Mapping[str, Any], scratch: Path, isolation: Isolation) -> list[str]:
-    """The command to put before the worker's; empty where bubblewrap is not wanted or does not start."""
+def around(shown: Iterable[str], home: Path, isolation: Isolation) -> list[str]:
+    """The command to put before the server's, which sees `shown` and starts in `home`, one of them.
+
+    Empty where bubblewrap is not wanted or does not start.
+    """
     if isolation.bubblewrap == "never":
         return []
     program = shutil.which("bwrap")
     if program is None or not starts(program):
         return []
-    own = [path for path in spec["read"] if path not in paths.readable()]
-    return [*command(program, paths.readable()), *_bound([*own, str(scratch), spec["probe"]]), *SEALED,
-            "--chdir", str(scratch), "--"]  # fmt: skip
+    return [*command(program, paths.readable()), *_bound(shown), *SEALED, "--chdir", str(home), "--"]
+
+
+def told(code: int) -> int:
+    """The exit code of what ran inside: bubblewrap tells the signal that ended it in the shell's way."""
+    return 128 - code if code - 128 in set(signal.Signals) else code
 
 
 def command(program: str, readable: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Starts a worker with an environment built from empty, limits, its own session, and three pipes."""
+"""Starts a server process with an environment built from empty, and says under which limits its children work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from lessonpress.settings import Limits
@@ -21,70 +20,59 @@ SETTINGS: Mapping[str, str] = {
     "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41", "PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8",
     "TORCHDYNAMO_DISABLE": "1",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Started:
-    """A running worker with the parent's ends of its answer and output pipes."""
-
-    process: subprocess.Popen[bytes]
-    answer: int
-    output: int
-
-    def close(self) -> None:
-        """Close the parent's ends: whoever still writes gets an error."""
-        os.close(self.answer)
-        os.close(self.output)
+MIB = 1 << 20
 
 
 def environment(scratch: Path) -> dict[str, str]:
-    """The child's whole environment."""
-    return {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch), **SETTINGS}
+    """The child's whole environment.
 
-
-def start(command: Sequence[str], scratch: Path, spoken: bytes, limits: Limits) -> Started:
-    """Start `command…` FD in `scratch`, FD being the answer pipe's number; `spoken` waits on its standard input.
-
-    `spoken` must fit into a pipe (64 KiB). Raises OSError when the process cannot be started.
+    No program is to be found: a library that looks for a compiler while it is imported (the CUDA build of torch does)
+    must not go on to write a file for it, which ends in an error.
     """
-    heard, said = os.pipe()
-    os.write(said, spoken)
-    os.close(said)
-    answer, answers = os.pipe()
-    output, outputs = os.pipe()
+    return {"PATH": "", "HOME": str(scratch), "TMPDIR": str(scratch), **SETTINGS}
+
+
+def start(command: Sequence[str], home: Path, limits: Limits, output: int, kept: int) -> subprocess.Popen[bytes]:
+    """Start a command in `home` that prints to `output` and inherits the descriptor `kept`, and nothing else.
+
+    It may use as much memory as a worker, and dies together with this process. Raises OSError when it does not start.
+    """
     parent = os.getpid()
-    try:
-        process = subprocess.Popen(
-            [*command, str(answers)], cwd=scratch, env=environment(scratch), stdin=heard, stdout=outputs,
-            stderr=outputs, pass_fds=(answers,), start_new_session=True, preexec_fn=lambda: confine(limits, parent),
-        )  # fmt: skip
-    except BaseException:
-        os.close(answer)
-        os.close(output)
-        raise
-    finally:
-        for descriptor in (heard, answers, outputs):
-            os.close(descriptor)
-    return Started(process, answer, output)
+    return subprocess.Popen(
+        command, cwd=home, env=environment(home), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        pass_fds=(kept,), start_new_session=True, preexec_fn=lambda: _settle(limits, parent),
+    )  # fmt: skip
 
 
-def confine(limits: Limits, parent: int) -> None:
-    """Applied in the child before it becomes Python: limits, and death together with the parent."""
+def _settle(limits: Limits, parent: int) -> None:
+    """Applied in the child before it becomes Python."""
     if kernel.LINUX:
         with contextlib.suppress(OSError):
             kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
-    mib = 1 << 20
-    wanted = {
-        resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: limits.cpu_seconds, resource.RLIMIT_NOFILE: limits.open_files,
-        resource.RLIMIT_FSIZE: limits.file_mib * mib,
-    }  # fmt: skip
-    if sys.platform.startswith("linux"):
-        wanted[resource.RLIMIT_AS] = limits.memory_mib * mib
-    for kind, value in wanted.items():
-        hard = resource.getrlimit(kind)[1]
+    for name, bounds in {**memory(limits), **bounded(RLIMIT_CORE=0)}.items():
+        resource.setrlimit(getattr(resource, name), bounds)
+
+
+def memory(limits: Limits) -> dict[str, tuple[int, int]]:
+    """The limit on address space, where the system has one that works."""
+    return bounded(RLIMIT_AS=limits.memory_mib * MIB) if sys.platform.startswith("linux") else {}
+
+
+def all_limits(limits: Limits) -> dict[str, tuple[int, int]]:
+    """What the kernel limits in a worker: soft and hard bound by the name that Python's `resource` gives it."""
+    return {**memory(limits), **bounded(RLIMIT_CORE=0, RLIMIT_CPU=limits.cpu_seconds, RLIMIT_NOFILE=limits.open_files,
+                                        RLIMIT_FSIZE=limits.file_mib * MIB)}  # fmt: skip
+
+
+def bounded(**wanted: int) -> dict[str, tuple[int, int]]:
+    """Soft and hard bounds, none of them above what this process may give."""
+    found = {}
+    for name, value in wanted.items():
+        hard = resource.getrlimit(getattr(resource, name))[1]
         ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
         # At the hard limit the kernel kills without a word; two seconds earlier it says which limit it was.
-        late = kind == resource.RLIMIT_CPU and (hard == resource.RLIM_INFINITY or hard >= value + 2)
-        resource.setrlimit(kind, (ceiling, ceiling + 2 if late else ceiling))
+        late = name == "RLIMIT_CPU" and (hard == resource.RLIM_INFINITY or hard >= value + 2)
+        found[name] = (ceiling, ceiling + 2 if late else ceiling)
+    return found

@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lessonpress.worker import kernel
 
 _TICKS = os.sysconf("SC_CLK_TCK")  # of processor time in a second
 _PAUSE = 0.005  # seconds between two looks while killed processes go
+GONE = (1 << 22) + 1  # no process has a number as high
 _PATIENCE = 10.0  # seconds until somebody who cannot be killed (in a hanging system call) is left behind
 
 
@@ -66,24 +66,32 @@ def descendants(root: int) -> list[Process]:
     return found
 
 
+def seen_as(inside: int, root: int) -> int:
+    """The number that a process below `root` has here, by its number in the namespace where it lives."""
+    for one in descendants(root):
+        with contextlib.suppress(OSError), open(f"/proc/{one.pid}/status", "rb") as file:
+            spaces = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
+            if len(spaces) > 1 and int(spaces[-1]) == inside:
+                return one.pid
+    return GONE
+
+
 @dataclass(frozen=True)
 class Adopted:
     """This process while it looks after a worker; `before` are descendants that belong to somebody else."""
 
     before: frozenset[int]
 
-    def end(self, worker: subprocess.Popen[bytes]) -> int:
-        """Kill the worker, its group, and all that it started; answer its exit code."""
-        if worker.poll() is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                worker.wait(0.05)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(worker.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            worker.kill()
-        worker.wait()
+    def end(self, worker: int, wait: Callable[[float], bool]) -> None:
+        """Kill the worker, its group, and all that it started; `wait` tells whether it has ended, in some seconds."""
+        ended = wait(0.05)
+        if not ended or not kernel.LINUX:  # where there is no sweep, its group may outlive it
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(worker, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+            ended = ended or wait(_PATIENCE)
         self._sweep()
-        return worker.returncode
 
     def _sweep(self) -> None:
         """Kill and bury descendants until none is left that was not there before."""
@@ -105,22 +113,26 @@ class Adopted:
 def adopted() -> Iterator[Adopted]:
     """For as long as this lasts, orphaned descendants come to this process, and nobody may look into its memory."""
     before = frozenset(one.pid for one in descendants(os.getpid()))
-    reaper, dumpable = _changed()
+    held = kernel.integer()
+    with hidden():
+        if kernel.LINUX:
+            kernel.prctl(kernel.PR_GET_CHILD_SUBREAPER, held)
+            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        try:
+            yield Adopted(before)
+        finally:
+            with contextlib.suppress(OSError):
+                kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, int.from_bytes(held.raw, "little"))
+
+
+@contextlib.contextmanager
+def hidden() -> Iterator[None]:
+    """For as long as this lasts, no other process may look into this one's memory or environment."""
+    dumpable = kernel.prctl(kernel.PR_GET_DUMPABLE) if kernel.LINUX else 1
+    if kernel.LINUX:
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     try:
-        yield Adopted(before)
+        yield
     finally:
         with contextlib.suppress(OSError):
-            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, reaper)
-            kernel.prctl(kernel.PR_SET_DUMPABLE, dumpable)
-
-
-def _changed() -> tuple[int, int]:
-    """Become subreaper and not dumpable; answers what was so before."""
-    if not kernel.LINUX:
-        return 0, 1
-    held = kernel.integer()
-    kernel.prctl(kernel.PR_GET_CHILD_SUBREAPER, held)
-    dumpable = kernel.prctl(kernel.PR_GET_DUMPABLE)
-    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    return int.from_bytes(held.raw, "little"), min(dumpable, 1)
+            kernel.prctl(kernel.PR_SET_DUMPABLE, min(dumpable, 1))

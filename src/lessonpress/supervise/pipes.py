@@ -6,12 +6,13 @@ import os
 import selectors
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lessonpress.settings import Limits
 from lessonpress.supervise import family
-from lessonpress.supervise.child import Started
+from lessonpress.supervise.server import Asked
 from lessonpress.worker import kernel
 
 PRINTED = 64 * 1024  # bytes of a lesson's own output that are kept
@@ -34,7 +35,7 @@ class Heard:
 
 @dataclass
 class _Listener:
-    started: Started
+    asked: Asked
     scratch: Path
     limits: Limits
     around: int  # processes of an outer layer
@@ -43,19 +44,21 @@ class _Listener:
     said: int = 0  # bytes printed, kept or not
     cut: bool = False
     closed: tuple[int, ...] = ()  # the whole family, once it is known that it cannot grow
+    meanwhile: Callable[[bytes], None] | None = None  # told every complete line when it comes, marks and all
+    passed: int = 0  # bytes of the answer that `meanwhile` was told
 
     def listen(self) -> str | None:
         """Read until both pipes close, the worker ends, or a limit is hit; answers the limit's name."""
         deadline = time.monotonic() + self.limits.wall_seconds
         look = 0.0
         with selectors.DefaultSelector() as selector:
-            for pipe in (self.started.answer, self.started.output):
+            for pipe in (self.asked.answer, self.asked.output):
                 os.set_blocking(pipe, False)
                 selector.register(pipe, selectors.EVENT_READ)
             while selector.get_map():
                 now = time.monotonic()
                 if now >= deadline:
-                    self.cut = self.started.answer not in selector.get_map()
+                    self.cut = self.asked.answer not in selector.get_map()
                     return None if self.cut else "wall_seconds"
                 if now >= look:
                     if limit := self._watch():
@@ -65,23 +68,32 @@ class _Listener:
                 for key, _ in events:
                     if not self._read(key.fd):
                         selector.unregister(key.fd)
-                        if key.fd == self.started.answer:
+                        if key.fd == self.asked.answer:
                             deadline = min(deadline, time.monotonic() + _GRACE)
                 if limit := self._sizes():
                     return limit
-                if not events and self.started.process.poll() is not None:
+                if not events and self.asked.ended():
                     break  # a left-over descendant may hold the pipes open; it says nothing that counts
         return None
 
     def _read(self, pipe: int) -> bool:
         """Take what is there; False at the end."""
         chunk = os.read(pipe, _CHUNK)
-        if pipe == self.started.answer:
+        if pipe == self.asked.answer:
             self.answer += chunk
+            self._pass_on()
         else:
             self.said += len(chunk)
             self.printed += chunk[: PRINTED - len(self.printed)]
         return bool(chunk)
+
+    def _pass_on(self) -> None:
+        """Tell the complete lines that have come since the last time."""
+        end = self.answer.rfind(b"\n") + 1
+        if self.meanwhile and end > self.passed:
+            for line in bytes(self.answer[self.passed : end]).splitlines():
+                self.meanwhile(line)
+            self.passed = end
 
     def _sizes(self) -> str | None:
         if len(self.answer) > self.limits.answer_mib << 20:
@@ -93,11 +105,11 @@ class _Listener:
         if b"\n" not in self.answer:
             return None
         if not kernel.LINUX:
-            return "memory_mib" if resident(self.started.process.pid) > self.limits.memory_mib << 20 else None
+            return "memory_mib" if resident(self.asked.pid) > self.limits.memory_mib << 20 else None
         return self._crowd() or ("scratch_mib" if size(self.scratch) > self.limits.scratch_mib << 20 else None)
 
     def _crowd(self) -> str | None:
-        worker = self.started.process.pid
+        worker = self.asked.pid
         if self.closed:
             found = [family.process(pid) for pid in self.closed]
         else:
@@ -112,12 +124,18 @@ class _Listener:
         return "threads" if sum(one.threads - 1 for one in now) + 1 > self.limits.threads else None
 
 
-def listen(started: Started, scratch: Path, limits: Limits, mark: bytes, around: int = 0) -> Heard:
+def listen(
+    asked: Asked, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
+    meanwhile: Callable[[bytes], None] | None = None,
+) -> Heard:  # fmt: skip
     """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange.
 
-    `around` is how many processes an outer layer adds to the worker's own.
+    `around` is how many processes an outer layer adds to the worker's own; `meanwhile` is told each marked line when it
+    comes, without its mark.
     """
-    listener = _Listener(started, scratch, limits, around)
+    start = mark + b" "
+    tell = meanwhile and (lambda line: meanwhile(line[len(start) :]) if line.startswith(start) else None)
+    listener = _Listener(asked, scratch, limits, around, meanwhile=tell)
     limit = listener.listen()
     lines = bytes(listener.answer).split(b"\n")[:-1]  # what follows the last line feed is no complete line
     strange = not all(line.startswith(mark + b" ") for line in lines)

@@ -11,6 +11,7 @@ import ctypes
 import errno
 import json
 import os
+import resource
 import socket
 import struct
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 
 from . import kernel, landlock, seccomp
 
+ANSWER = 3  # the descriptor of the answer, in every worker
 PROFILES = ("posix-basic", "linux-seccomp", "linux-strict")  # from weak to strong
 LAYERS = ("privileges", "landlock", "seccomp")
 CHANNEL_CLOSED = 74  # exit code when the answer cannot be written
@@ -29,8 +31,13 @@ _LAST_CAPABILITY = 63
 class Channel:
     """The worker's way to its parent: every line starts with a mark that only the two know."""
 
-    def __init__(self, descriptor: int, spec: Mapping[str, Any], applied: dict[str, Any]) -> None:
-        self.descriptor, self.spec, self.applied = descriptor, spec, applied
+    def __init__(self, spec: Mapping[str, Any], applied: dict[str, Any]) -> None:
+        self.descriptor, self.spec, self.applied = ANSWER, spec, applied
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the program is asked to work on."""
+        return list(self.spec["arguments"])
 
     def seal(self) -> None:
         """Apply the filter, try what should be denied, and say what came of it; ends the process below the minimum."""
@@ -64,8 +71,10 @@ class Channel:
         os._exit(0)
 
 
-def begin(descriptor: int) -> Channel:
-    """Read from standard input what to apply, close it, and give up privileges and files.
+def begin() -> Channel:
+    """Read the request from standard input, close it, and give up privileges and files.
+
+    The request says what to apply, where to work and under which limits, and what to work on.
 
     Raises RuntimeError when another thread exists already: it would stay unconfined.
     """
@@ -74,6 +83,11 @@ def begin(descriptor: int) -> Channel:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
+    os.chdir(spec["folder"])
+    os.environ.update(HOME=spec["folder"], TMPDIR=spec["folder"])
+    os.environ.pop("PWD", None)  # bubblewrap's word for where the server started
+    for name, bounds in spec["limits"].items():
+        resource.setrlimit(getattr(resource, name), tuple(bounds))
     skipped = {layer: "not asked for" for layer in LAYERS if layer not in spec["layers"]}
     applied: dict[str, Any] = {"uid": os.getuid(), **dict.fromkeys(LAYERS), "missing": skipped}
     if kernel.LINUX and len(os.listdir("/proc/self/task")) != 1:
@@ -82,7 +96,7 @@ def begin(descriptor: int) -> Channel:
         _try(applied, "privileges", drop_privileges)
     if "landlock" in spec["layers"]:
         _try(applied, "landlock", lambda: _landlock(spec))
-    return Channel(descriptor, spec, applied)
+    return Channel(spec, applied)
 
 
 def profile(applied: Mapping[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""`python -m lessonpress.worker.judge CAPTURE FOLDER TASK [MUTANTS] FD`: a lesson's checks and metrics, without torch.
+"""The program that runs a lesson's checks and metrics, without torch; `server` runs it.
 
-TASK is a JSON file `{"file", "checks": true|false, "metrics": [{"id", "function", "run", "address", "select",
-"reshape"}]}`, MUTANTS one with the captures of the lesson's broken variants by id. The answer is two lines of JSON on
-the descriptor: the confinement, told before any lesson code runs, and `{"ok": {"checks": […], "metrics": […],
-"mutants": {id: […]}}}` or `{"error": …}`.
+It is asked with the capture's file, the lesson's folder, a JSON file `{"file", "checks": true|false, "metrics": [{"id",
+"function", "run", "address", "select", "reshape"}]}`, and perhaps a file with the captures of the lesson's broken
+variants by id. The answer is two lines of JSON: the confinement, told before any lesson code runs, and `{"ok":
+{"checks": […], "metrics": […], "mutants": {id: […]}}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -130,10 +130,9 @@ def _told(error: BaseException, places: Places, name: str, place: Mapping[str, A
 
 
 def main() -> None:
-    """Judge the capture that the command line names."""
-    capture_file, folder, task_file, *mutants_file = sys.argv[1:-1]
-    descriptor = int(sys.argv[-1])
-    channel = confine.begin(descriptor)
+    """Judge the capture that the request names."""
+    channel = confine.begin()
+    capture_file, folder, task_file, *mutants_file = channel.arguments
     channel.seal()
     with open(capture_file, encoding="utf-8") as capture, open(task_file, encoding="utf-8") as task:
         loaded, wanted = json.load(capture), json.load(task)
@@ -147,7 +146,3 @@ def main() -> None:
         answer = {"error": error.told}
     channel.say(answer)
     channel.end()
-
-
-if __name__ == "__main__":
-    main()

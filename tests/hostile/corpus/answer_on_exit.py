@@ -3,11 +3,10 @@
 
 import atexit
 import os
-import sys
 
 import world
 
 # control:
 open(world.own).close()
 # attack:
-atexit.register(os.write, int(sys.argv[-1]), b"{}\n")
+atexit.register(os.write, 3, b"{}\n")

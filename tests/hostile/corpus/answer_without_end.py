@@ -3,7 +3,6 @@
 #: limits answer_mib=1
 
 import os
-import sys
 
 import world
 
@@ -11,4 +10,4 @@ import world
 open(world.own).close()
 # attack:
 while True:
-    os.write(int(sys.argv[-1]), bytes(1 << 16))
+    os.write(3, bytes(1 << 16))

@@ -2,7 +2,6 @@
 #: ends its answer channel was closed
 
 import os
-import sys
 import time
 
 import world
@@ -10,5 +9,5 @@ import world
 # control:
 open(world.own).close()
 # attack:
-os.close(int(sys.argv[-1]))
+os.close(3)
 time.sleep(600)

@@ -1,0 +1,76 @@
+"""Runs a command and tells what it took: wall time, processor time, and the memory of the whole tree of processes."""
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LOOK = 0.2  # seconds between two looks at the memory
+
+
+@dataclass(frozen=True)
+class Took:
+    """What one command took: seconds on the wall, seconds of processor, and the largest memory seen, in MiB."""
+
+    wall: float
+    processor: float
+    memory: float
+
+
+def run(command: Sequence[str], folder: Path, *, memory: bool = False, env: Mapping[str, str] | None = None) -> Took:
+    """Run a command in `folder`; one that fails ends the benchmark with its words.
+
+    `memory` also looks at the tree's memory: shared pages are counted once, as the kernel's PSS has it.
+    """
+    used, start = _processor(), time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})  # fmt: skip
+    peak = [0.0]
+    if memory:
+        threading.Thread(target=_look, args=(process, peak), daemon=True).start()
+    said, _ = process.communicate()
+    wall = time.perf_counter() - start
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed in {folder}:\n{said.decode(errors='replace')[-4000:]}")
+    return Took(wall, _processor() - used, peak[0])
+
+
+def _processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _look(process: subprocess.Popen[bytes], peak: list[float]) -> None:
+    while process.poll() is None:
+        peak[0] = max(peak[0], sum(map(_share, [process.pid, *_below(process.pid)])) / 1024)
+        time.sleep(LOOK)
+
+
+def _share(pid: int) -> int:
+    """A process's share of memory in KiB."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+    except (OSError, StopIteration):
+        return 0
+
+
+def _below(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                children.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(int(name))
+        except (OSError, ValueError):
+            continue
+    found, waiting = [], [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
