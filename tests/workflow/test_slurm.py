@@ -21,11 +21,11 @@ SECONDS = 600
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the executor plugin, made as docs/scaling.md says."""
-    folder = tmp_path_factory.mktemp("slurm") / "venv"
-    subprocess.run(["bash", "scripts/slurm_env.sh", str(folder)], cwd=PROJECT, check=True, timeout=SECONDS)
-    return folder / "bin" / "python"
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The executor, in a folder of its own as docs/scaling.md says."""
+    folder = tmp_path_factory.mktemp("slurm") / "plugin"
+    subprocess.run(["bash", "scripts/slurm_plugin.sh", str(folder)], cwd=PROJECT, check=True, timeout=SECONDS)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm.Cluster]
 def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What this machine alone publishes of the fifty lessons."""
     room = repository(tmp_path_factory.mktemp("local"))
-    done = snakemake(Path(sys.executable), room, "--cores", "2")
+    done = snakemake(room, "--cores", "2")
     assert done.wait(SECONDS) == 0, (room / "said").read_text(encoding="utf-8")
     return published(room)
 
@@ -49,7 +49,7 @@ def repository(room: Path) -> Path:
     for name in ("Snakefile", "workflow", "profiles", "templates"):
         source = PROJECT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, room / name)
-    (room / "config.yaml").write_text("isolation: {minimum: posix-basic}\n", encoding="utf-8")
+    (room / "config.yaml").write_text("batch: 13\nisolation: {minimum: posix-basic}\n", encoding="utf-8")
     for number in range(COUNT):
         slug = f"line-{number:02}"
         folder = room / "lessons" / slug
@@ -60,11 +60,11 @@ def repository(room: Path) -> Path:
     return room
 
 
-def snakemake(python: Path, room: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def snakemake(room: Path, *arguments: str, plugin: Path | None = None) -> subprocess.Popen[bytes]:
     """Start Snakemake in a repository; what it says goes to the file `said`."""
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "PYTHONPATH": str(PROJECT / "src")}
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **({"PYTHONPATH": str(plugin)} if plugin else {})}
     with (room / "said").open("wb") as said:
-        return subprocess.Popen([python, "-m", "snakemake", *arguments], cwd=room, env=environment, stdout=said,
+        return subprocess.Popen([sys.executable, "-m", "snakemake", *arguments], cwd=room, env=environment, stdout=said,
                                 stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)  # fmt: skip
 
 
@@ -80,22 +80,22 @@ def unlike(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 
 
 def test_a_cluster_publishes_the_same_bytes(
-    python: Path, cluster: slurm.Cluster, local: dict[str, bytes], tmp_path: Path
+    plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Workers on both nodes produce, the submitting machine publishes, and no byte is another one."""
     room = repository(tmp_path)
-    done = snakemake(python, room, "--workflow-profile", "profiles/slurm")
+    done = snakemake(room, "--workflow-profile", "profiles/slurm", plugin=plugin)
     assert done.wait(SECONDS) == 0, (room / "said").read_text(encoding="utf-8")
     assert len(list((room / "results" / "models").iterdir())) == COUNT
     assert unlike(published(room), local) == []
 
 
 def test_a_node_that_dies_loses_nothing(
-    python: Path, cluster: slurm.Cluster, local: dict[str, bytes], tmp_path: Path
+    plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Its jobs are done again on the other node, in the same run of Snakemake."""
     room = repository(tmp_path)
-    done = snakemake(python, room, "--workflow-profile", "profiles/slurm")
+    done = snakemake(room, "--workflow-profile", "profiles/slurm", plugin=plugin)
     end = time.monotonic() + SECONDS
     while slurm.NODES[0] not in cluster.jobs() and done.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
