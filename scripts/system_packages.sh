@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The programs outside Python that the tests need: a browser, a JavaScript engine, and two that watch the worker.
+# The programs outside Python that the tests need: a browser, a JavaScript engine, two that watch the worker, Slurm.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
+PATH=$PATH:/usr/sbin
 missing=()
 need() { # PROGRAM PACKAGE…
     command -v -- "$1" >/dev/null || missing+=("${@:2}")
@@ -13,6 +14,8 @@ need node nodejs
 need bwrap bubblewrap
 need strace strace
 need git git
+need slurmctld slurm-wlm # two nodes on this machine, for the test of profiles/slurm
+need munged munge
 
 if ((${#missing[@]})); then
     bash scripts/apt_install.sh 'what the tests need' "${missing[@]}"

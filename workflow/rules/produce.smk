@@ -13,6 +13,7 @@ rule produce:
     conda:
         "../envs/lessonpress.yaml"
     threads: 64  # as many as --cores gives
+    retries: 2  # a lesson's mistakes do not fail the job; a node that dies does
     message:
         "producing {wildcards.batch}"
     shell:
