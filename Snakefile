@@ -14,9 +14,11 @@ include: "workflow/rules/publish.smk"
 include: "workflow/rules/site.smk"
 include: "workflow/rules/prepare.smk"
 include: "workflow/rules/verify.smk"
+include: "workflow/rules/refuse.smk"
 
 
 rule all:
     default_target: True
     input:
         f"{WORK}/site.json",
+        [f"{WORK}/refused"] if ODD else [],

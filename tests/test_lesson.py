@@ -375,7 +375,7 @@ def test_a_recipe_is_a_mapping(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_without_a_recipe_is_no_lesson(tmp_path: Path) -> None:
     """The message names the folder that was looked into."""
-    with pytest.raises(LessonError, match=r"nowhere: no lesson\.yaml here"):
+    with pytest.raises(LessonError, match="nowhere: there is no such folder"):
         lesson.read(tmp_path / "nowhere")
 
 

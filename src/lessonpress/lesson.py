@@ -79,7 +79,7 @@ def read(folder: Path) -> Lesson:
     """
     name = os.path.relpath(folder / RECIPE)
     if not (folder / RECIPE).is_file():
-        raise LessonError(os.path.relpath(folder), f"no {RECIPE} here", "every lesson's folder holds one")
+        raise _no_recipe(folder)
     files = _files(folder)
     try:
         text = files[RECIPE].decode("utf-8-sig")
@@ -96,6 +96,19 @@ def read(folder: Path) -> Lesson:
     if mistakes:
         raise LessonErrors(mistakes)
     return lesson
+
+
+def _no_recipe(folder: Path) -> LessonError:
+    """Why there is no recipe: no such lesson (with the nearest that there is), another ending, or none at all."""
+    where = os.path.relpath(folder)
+    if not folder.is_dir():
+        known = [path.parent.name for path in folder.parent.glob(f"*/{RECIPE}")]
+        near = difflib.get_close_matches(folder.name, known, n=1)
+        fix = f"Did you mean {near[0]}?" if near else f"To begin it, type: lessonpress new {folder.name}"
+        return LessonError(where, "there is no such folder", "", fix)
+    other = next((name for name in ("lesson.yml", "Lesson.yaml", "lesson.json") if (folder / name).is_file()), "")
+    return LessonError(where, f"no {RECIPE} here", "every lesson's folder holds one",
+                       f"Rename {other}." if other else "")  # fmt: skip
 
 
 def kept(read: Lesson) -> dict[str, Any]:
@@ -341,6 +354,11 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     if experiment.control and experiment.control.input not in known:
         yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}",
                            f"inputs: {', '.join(sorted(known))}")  # fmt: skip
+    bounds = experiment.control.range if experiment.control else None
+    if bounds and not -math.inf < bounds[0] < bounds[1] < math.inf:
+        fix = f"Write [{bounds[1]}, {bounds[0]}]." if bounds[0] > bounds[1] else ""
+        expected = "two numbers, the smaller one first"
+        yield lesson.error((*at, "control", "range"), f"{bounds} given", expected, fix)
     arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
     yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
                                  for i, entry in enumerate(getattr(record, group))])  # fmt: skip

@@ -20,15 +20,18 @@ MATRIX_AXES = ("rows", "columns", "panels")
 def of(
     recipe: Recipe, source: Mapping[str, Any], captured: Mapping[str, Any], graph: Mapping[str, Any],
     cases: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], replay: Mapping[str, Any],
-    weights: str, graphs: Mapping[str, Any], prepared: Mapping[str, Any] | None = None,
+    weights: str, graphs: Mapping[str, Any], templates: str, prepared: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The manifest without revision and files, in the seed's order of keys."""
+    """The manifest without revision and files, in the seed's order of keys.
+
+    `weights` and `templates` are digests: of the file of weights, and of the templates and the code that fills them.
+    """
     return {
         "schemaVersion": 1, "slug": recipe.slug, "title": recipe.title, "className": recipe.model.class_,
         "question": recipe.question, "description": recipe.description, "category": recipe.category,
         "tags": recipe.tags, "curator": recipe.curator, "attribution": recipe.attribution, "license": recipe.license,
         "limitations": recipe.limitations, "openingStep": recipe.opening_step or _first_step(recipe),
-        "provenance": provenance(recipe, source, captured, checks, weights, prepared),
+        "provenance": {**provenance(recipe, source, captured, checks, weights, prepared), "templatesSha256": templates},
         "layers": graph["layers"], "connections": graph["connections"], "idle": graph["idle"],
         "unusedInputs": graph["unusedInputs"], "steps": [step.model_dump() for step in recipe.steps],
         "milestone": recipe.milestone.model_dump() if recipe.milestone else None,
