@@ -76,7 +76,7 @@ def begin(descriptor: int) -> Channel:
     os.dup2(null, 0)
     os.close(null)
     # Nothing can be written, but libraries ask where they could: torch's optimizers import its compiler, which does.
-    tempfile.tempdir = os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.getcwd()
+    tempfile.tempdir = os.getcwd()
     skipped = {layer: "not asked for" for layer in LAYERS if layer not in spec["layers"]}
     applied: dict[str, Any] = {"uid": os.getuid(), **dict.fromkeys(LAYERS), "missing": skipped}
     if kernel.LINUX and len(os.listdir("/proc/self/task")) != 1:
