@@ -121,7 +121,7 @@ def test_weights_without_a_training_are_refused(tmp_path: Path) -> None:
 
 CHANGES = {
     "nothing": ((), []),
-    "the training": (("fit.py", "rate * parameter", "rate * 1.0 * parameter"), ["fit.py"]),
+    "the training": (("fit.py", "lr=rate", "lr=1.0 * rate"), ["fit.py"]),
     "the model": (("model.py", "A line through points", "A line"), ["model.py"]),
     "the seed": (("lesson.yaml", "  seed: 3\n  args", "  seed: 4\n  args"), ["lesson.yaml"]),
     "the rate": (("lesson.yaml", "rate: 0.2", "rate: 0.1"), ["lesson.yaml"]),

@@ -103,7 +103,8 @@ def test_the_environment_is_built_from_empty(tmp_path: Path, monkeypatch: pytest
         "say([dict(os.environ), os.getcwd(), sys.stdin.read(), channel.arguments[:1], sys.flags.hash_randomization,\n"
         "     os.getsid(0) == os.getpid()])"))  # fmt: skip
     environment, cwd, stdin, arguments, randomised, own_session = json.loads(ended.lines[0])
-    assert set(environment) - {"PYTHONPATH"} <= {"PATH", "HOME", "TMPDIR", "LC_CTYPE", *supervise.SETTINGS}
+    own = {"PATH", "HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "LC_CTYPE"}
+    assert set(environment) - {"PYTHONPATH"} <= {*own, *supervise.SETTINGS}
     assert all(environment[key] == value for key, value in supervise.SETTINGS.items())
     assert (Path(cwd), stdin, arguments) == (tmp_path / "empty", "", ["one"])
     assert (randomised, own_session) == (0, True)

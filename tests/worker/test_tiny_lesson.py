@@ -145,7 +145,12 @@ def test_every_file_is_what_the_lists_say(manifest: dict[str, Any], folder: Path
 
 @pytest.mark.parametrize(
     ("arguments", "last"),
-    [(["run.py"], ["[4,3]", "[3]"]), (["verify.py"], None), (["run.py", "--compare"], ["[4,3]", "[3]"])],
+    [
+        (["run.py"], ["[4,3]", "[3]"]),
+        (["verify.py"], None),
+        (["run.py", "--compare"], ["[4,3]", "[3]"]),
+        (["run.py", "--prepare"], ["Nothing is trained here: the weights are those that the seed draws."]),
+    ],
 )
 def test_a_reader_gets_the_same(folder: Path, arguments: list[str], last: list[str] | None) -> None:
     """The scripts run with nothing of ours on the path, and agree."""

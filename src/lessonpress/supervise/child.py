@@ -29,7 +29,9 @@ def environment(scratch: Path) -> dict[str, str]:
     No program is to be found: a library that looks for a compiler while it is imported (the CUDA build of torch does)
     must not go on to write a file for it, which ends in an error.
     """
-    return {"PATH": "", "HOME": str(scratch), "TMPDIR": str(scratch), **SETTINGS}
+    # torch's optimizers import its compiler, which wants to make a folder of this name; it is there.
+    own = {"HOME": str(scratch), "TMPDIR": str(scratch), "TORCHINDUCTOR_CACHE_DIR": str(scratch)}
+    return {"PATH": "", **own, **SETTINGS}
 
 
 def start(command: Sequence[str], home: Path, limits: Limits, output: int, kept: int) -> subprocess.Popen[bytes]:

@@ -15,6 +15,7 @@ import resource
 import socket
 import struct
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -88,6 +89,8 @@ def begin() -> Channel:
     os.environ.pop("PWD", None)  # bubblewrap's word for where the server started
     for name, bounds in spec["limits"].items():
         resource.setrlimit(getattr(resource, name), tuple(bounds))
+    # Nothing can be written, but libraries ask where they could: torch's optimizers import its compiler, which does.
+    tempfile.tempdir = spec["folder"]
     skipped = {layer: "not asked for" for layer in LAYERS if layer not in spec["layers"]}
     applied: dict[str, Any] = {"uid": os.getuid(), **dict.fromkeys(LAYERS), "missing": skipped}
     if kernel.LINUX and len(os.listdir("/proc/self/task")) != 1:

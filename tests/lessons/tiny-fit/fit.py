@@ -9,13 +9,12 @@ def prepare(model, steps, rate):
     """Descend, and keep the line halfway and at the end."""
     x = torch.arange(8.0).reshape(8, 1) / 4 - 1  # [8, 1]
     y = torch.tensor(HEIGHTS).reshape(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     for step in range(1, steps + 1):
         loss = ((model(x) - y) ** 2).mean()
-        model.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter -= rate * parameter.grad
+        optimizer.step()
         yield {"step": step, "of": steps, "loss": loss}
         if step == steps // 10:
             yield "halfway", {"loss": loss}
