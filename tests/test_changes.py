@@ -39,6 +39,21 @@ def test_every_edit_is_named_by_its_path(old: Any, new: Any, told: list[str]) ->
     assert [edit.words() for edit in changes.edits(old, new)] == told
 
 
+def test_long_texts_are_cut_around_what_differs() -> None:
+    """Two paragraphs that begin and end alike are shown where they do not."""
+    before, after = "the same words " * 40, " and so on to the end" * 40
+    [edit] = changes.edits({"note": f"{before}red{after}"}, {"note": f"{before}green{after}"})
+    assert (edit.old[0], edit.old[-1], edit.new[0], edit.new[-1]) == ("…", "…", "…", "…")
+    assert "red" in edit.old
+    assert "green" in edit.new
+    assert max(len(edit.old), len(edit.new)) <= 202
+    [edit] = changes.edits(before, before + "more")
+    assert edit.new.endswith("same words more")
+    assert edit.old.endswith("same words ")
+    [edit] = changes.edits("x" * 900, "y" * 900)
+    assert edit.old == "x" * 200 + "…"
+
+
 def layer(name: str, **more: Any) -> dict[str, Any]:
     """A layer as the manifest has it."""
     return {"id": name, "label": name, "op": "torch.add", "kind": "layer", "parent": None, "params": {}, **more}
@@ -80,3 +95,11 @@ def test_the_graph_is_a_reason_before_environment_and_templates() -> None:
     new = {**IDENTITY, "digests": {"source": "x"}, "torch": "3"}
     assert changes.reasons(IDENTITY, new, Graph()) == ("source", "environment")
     assert changes.reasons(IDENTITY, new, changed) == ("source", "graph", "environment")
+
+
+def test_other_templates_are_a_reason_beside_other_words() -> None:
+    """A page with other words cannot tell whether its template changed too, so the digest of the templates does."""
+    new = {**IDENTITY, "digests": {"prose": "x"}}
+    assert changes.reasons(IDENTITY, new, Graph()) == ("prose",)
+    assert changes.reasons(IDENTITY, new, Graph(), templates=True) == ("prose", "templates")
+    assert changes.reasons(IDENTITY, IDENTITY, Graph(), templates=True) == ()

@@ -122,6 +122,50 @@ def test_a_folder_that_is_gone_or_unknown_is_found(house: Config) -> None:
     assert f"{names(house)[0]}: the history names this revision, but its folder is gone" in words
     assert f"{'a' * 16}: the history does not name this revision" in words
     assert "not the folder's name" in words
+    assert words.count("the history does not name this revision") == 1
+
+
+def test_a_folder_has_one_line(house: Config) -> None:
+    """However many of its files are wrong, and whoever knows it: what is wrong, some names, and how to mend it."""
+    commit(house)
+    folder = house.published(SLUG) / names(house)[0]
+    lost = sorted(path for path in (folder / "worker").iterdir())
+    for path in lost:
+        path.unlink()
+    (folder / "plan.json").write_text("{}", encoding="utf-8")
+    found = [fault for fault in doctor.doctor(house) if f"/{folder.name}" in fault.where]
+    assert len(found) > len(lost)
+    [line] = doctor.words(found).splitlines()
+    assert f"the file is missing (worker/{lost[0].name}, " in line
+    assert f"and {len(lost) - 3} more)" in line
+    assert "its bytes are not the published ones (plan.json)" in line
+    shutil.rmtree(folder)
+    lines = [line for line in doctor.words(doctor.doctor(house)).splitlines() if line.startswith(f"models/{SLUG}/")]
+    assert [line.split(":")[0] for line in lines] == [f"models/{SLUG}/{folder.name}"]
+    assert f"git checkout HEAD -- {folder}" in lines[0]
+
+
+def test_the_doctor_does_not_send_anybody_to_the_doctor(house: Config) -> None:
+    """Where the pages cannot be made, the reason is told, and not once more who could tell it."""
+    (house.published(SLUG) / names(house)[2] / "manifest.json").write_text("no JSON", encoding="utf-8")
+    words = doctor.words(doctor.doctor(house))
+    assert "the pages cannot be made" in words
+    assert "lessonpress doctor`" not in words
+
+
+def test_a_folder_that_was_made_again_can_be_accepted(house: Config) -> None:
+    """Its manifest has another date than the event: the doctor says both ways out, and the second one ends it."""
+    three = names(house)[2]
+    shutil.rmtree(house.published(SLUG) / three)
+    tiny.rendered(house, "Three", at="2028-08-08T00:00:00+00:00")
+    assert publish.publish(house, SLUG).endswith(f"revision {three} is back in its place")
+    site.site(house)
+    [fault] = doctor.doctor(house)
+    assert fault.what.startswith(f"revision {three} was made at 2028-08-08T00:00:00+00:00, but published at 2026-01-01")
+    assert f"lessonpress doctor --accept {SLUG}" in fault.mend
+    prune.accept(house, SLUG)
+    site.site(house)
+    assert doctor.doctor(house) == []
 
 
 def test_what_a_killed_publisher_left_is_found_and_goes(house: Config) -> None:
@@ -193,6 +237,11 @@ def test_the_history_is_listed_newest_first(house: Config) -> None:
     assert "“note Three”" in lines[0]
     assert "[current]" in lines[0]
     assert "first publication" in lines[-1]
+    tiny.rendered(house, "One")
+    publish.publish(house, SLUG)
+    lines = prune.listed(house, SLUG).splitlines()
+    assert [names(house)[0] in line for line in lines] == [True, False, False, True]
+    assert ["[current]" in line for line in lines] == [True, False, False, False]
 
 
 def git(folder: str, *arguments: str) -> None:
@@ -215,7 +264,12 @@ def test_prune_drops_what_is_in_no_commit(house: Config) -> None:
     git(house.results, "init", "--quiet")
     git(house.results, "commit", "--quiet", "--allow-empty", "--message", "nothing yet")
     one, two, three = names(house)
-    assert prune.prune(house) == sorted(f"{SLUG}: dropped {name}" for name in (one, two))
+    before = told(house)
+    assert sorted(name for _, name in prune.doomed(house)) == sorted((one, two))
+    assert told(house) == before
+    dropped = prune.prune(house)
+    assert sorted(line.split("  ")[0] for line in dropped) == sorted(f"{SLUG}: dropped {name}" for name in (one, two))
+    assert "“note One”" in "".join(dropped)
     assert integrity.revisions(house.published(SLUG)) == [three]
     assert [event["reasons"] for event in told(house)["revisions"]] == [["first publication"]]
     site.site(house)
@@ -234,7 +288,9 @@ def test_prune_keeps_what_is_committed_or_pinned(house: Config) -> None:
     publish.publish(house, SLUG)
     tiny.rendered(house, "Six")
     publish.publish(house, SLUG)
-    assert prune.prune(house, [SLUG]) == [f"{SLUG}: dropped {five}"]
+    assert prune.prune(house, [SLUG], agreed=[(SLUG, four)]) == []
+    [line] = prune.prune(house, [SLUG])
+    assert line.startswith(f"{SLUG}: dropped {five}  ")
     assert {one, two, three, four} < set(integrity.revisions(house.published(SLUG)))
     site.site(house)
     assert doctor.doctor(house) == []

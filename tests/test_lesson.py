@@ -99,7 +99,7 @@ MISTAKES = {
         "- id: one\n      lable: One",
         "echo/lesson.yaml:17: experiment.cases[1].lable: unknown key; known here: args, id, inputs, label, "
         "note, parameters, "
-        "target. Did you mean label?",
+        "target, weights. Did you mean label?",
     ),
     "unknown key of an axis": (
         "{id: all, tensor: output}",
@@ -375,7 +375,7 @@ def test_a_recipe_is_a_mapping(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_without_a_recipe_is_no_lesson(tmp_path: Path) -> None:
     """The message names the folder that was looked into."""
-    with pytest.raises(LessonError, match=r"nowhere: no lesson\.yaml here"):
+    with pytest.raises(LessonError, match="nowhere: there is no such folder"):
         lesson.read(tmp_path / "nowhere")
 
 

@@ -41,7 +41,7 @@ def made(folder: Path, recipe: str = RECIPE + PROSE) -> dict[str, Any]:
     captured = tiny.capture()
     cases = record.of(read, captured, lambda tasks: {(t["run"], t["id"]): 1.0 for t in tasks})
     body = manifest.of(
-        read.recipe, hashing.source(read), captured, graph.of(captured), cases, CHECKS, REPLAY, "0" * 64, {}
+        read.recipe, hashing.source(read), captured, graph.of(captured), cases, CHECKS, REPLAY, "0" * 64, {}, "1" * 64
     )
     file = {"url": "/models/echo/0123456789abcdef/model.py", "sha256": "0" * 64, "bytes": 3}
     return {**body, "revision": "0123456789abcdef", "files": {"model.py": file}}

@@ -1,11 +1,12 @@
 """The pages around the lessons follow from what is published, and a page that is right stays as it is."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from lessonpress import canon, history, site
+from lessonpress import canon, history, site, verify
 from lessonpress.settings import Config
 from tests import page_sample
 
@@ -69,6 +70,19 @@ def test_only_what_changed_is_written(tmp_path: Path) -> None:
     site.site(config)
     assert state(config.published("first")) == before
     assert (config.published("second") / "index.html").is_file()
+
+
+@pytest.mark.parametrize("edit", [lambda data: data.replace(b"\n", b"\r\n"), lambda data: data + b"\xff"])
+def test_a_page_with_other_bytes_is_written_again(tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
+    """Other line ends, or bytes that are no text: the page is what the revisions give, byte for byte."""
+    config = published(tmp_path, "first")
+    site.site(config)
+    page = tmp_path / "results" / "index.html"
+    before = page.read_bytes()
+    page.write_bytes(edit(before))
+    assert [fault.where for fault in verify.pages(config)] == ["index.html"]
+    assert site.site(config) == "site: 1 of 4 pages changed"
+    assert page.read_bytes() == before
 
 
 def test_the_receipt_names_every_page(tmp_path: Path) -> None:

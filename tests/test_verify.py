@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lessonpress import history, publish, site, verify
+from lessonpress.errors import LessonError
 from lessonpress.integrity import Fault
 from lessonpress.settings import Config
 from lessonpress.verify import Verdict
@@ -66,6 +67,21 @@ def test_markdown_cells_hold_their_text() -> None:
     assert len(rows) == 4
     assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
     assert "<b>" not in rows[-1]
+
+
+def test_what_was_found_can_be_judged_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report says what the verification said; without a report that is a mistake with a way out."""
+    config = Config(**{name: str(tmp_path / name) for name in ("lessons", "results", "work")})
+    with pytest.raises(LessonError, match="Run `lessonpress verify` first"):
+        verify.recorded(config)
+    monkeypatch.setattr(verify, "lesson", lambda _, slug: {"a": GOOD, "c": BAD}[slug])
+    for slugs, good in ((["a"], True), (["a", "c"], False)):
+        assert verify.verify(config, slugs) is good
+        capsys.readouterr()
+        assert verify.recorded(config) is good
+        assert ("c: prose" in capsys.readouterr().out) is not good
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ WORDS = frozenset({"title", "description", "label", "note"})
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})
 MACHINE = ("python", "torch", "initialisation", "settings", "cpu", "host", "isolation", "productRevision", "capturedAt")
+SHOWN, BEFORE = 200, 40  # characters of a long value, and of those before and after what differs
 RECIPE, ABSENT = "lesson.yaml", "absent"
 
 
@@ -142,22 +143,33 @@ def between(old: Path, new: Path) -> Changes:
     atol, rtol = published.tolerance(old)
     numbers = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
     return Changes(
-        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph), texts, code, recipe, prose,
-        graph, comparison.compare(numbers[0], numbers[1], atol=atol, rtol=rtol), _checks(told[0], told[1], sides),
-        _environment(sides[0], sides[1]),
+        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph, templates=_other(told)),
+        texts, code, recipe, prose, graph, comparison.compare(numbers[0], numbers[1], atol=atol, rtol=rtol),
+        _checks(told[0], told[1], sides), _environment(sides[0], sides[1]),
         edits({key: told[0]["provenance"].get(key) for key in MACHINE},
               {key: told[1]["provenance"].get(key) for key in MACHINE}),
         _files(old, new),
     )  # fmt: skip
 
 
-def reasons(old: Mapping[str, Any], new: Mapping[str, Any], graph: Graph) -> tuple[str, ...]:
+def reasons(
+    old: Mapping[str, Any], new: Mapping[str, Any], graph: Graph, *, templates: bool = False
+) -> tuple[str, ...]:
     """Why one identity is not the other, with `graph` where the graphs differ in more than their places."""
-    found = identity.reasons(old, new) if old != new else []
+    found = identity.reasons(old, new, templates=templates) if old != new else []
     if graph.same():
         return tuple(found)
     at = next((i for i, word in enumerate(found) if word in ("environment", "templates")), len(found))
     return (*found[:at], "graph", *found[at:])
+
+
+def _other(told: list[dict[str, Any]]) -> bool:
+    """Whether other templates, or other code that fills them, made one revision than the other.
+
+    The earliest manifests do not name theirs.
+    """
+    made = [side["provenance"].get("templatesSha256") for side in told]
+    return bool(made[0] != made[1])
 
 
 def graphs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Graph:
@@ -201,7 +213,7 @@ def edits(old: Any, new: Any, name: str = "") -> tuple[Edit, ...]:
     elif _by_id(old) and _by_id(new):
         return edits({entry["id"]: entry for entry in old}, {entry["id"]: entry for entry in new}, name)
     else:
-        return () if _equal(old, new) else (Edit(name, _shown(old), _shown(new)),)
+        return () if _equal(old, new) else (Edit(name, *_apart(_text(old), _text(new))),)
     return tuple(edit for part, a, b in parts for edit in edits(a, b, part))
 
 
@@ -213,9 +225,25 @@ def _equal(old: Any, new: Any) -> bool:
     return type(old) is type(new) and (old == new or (old != old and new != new))
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else canon.compact(value) if _is_json(value) else str(value)
-    return text if len(text) <= 200 else text[:199] + "…"
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canon.compact(value) if _is_json(value) else str(value)
+
+
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Two texts as they are shown beside each other: long ones are cut around the place where they differ."""
+    if max(len(old), len(new)) <= SHOWN:
+        return old, new
+    shorter = min(len(old), len(new))
+    first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    last = next((at for at in range(shorter - first) if old[-1 - at] != new[-1 - at]), shorter - first)
+    return _cut(old, first, len(old) - last), _cut(new, first, len(new) - last)
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    """A long text with some of what stands before and after a place in it."""
+    start, end = max(0, first - BEFORE), min(len(text), last + BEFORE)
+    end = min(end, start + SHOWN)
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
 
 
 def _is_json(value: Any) -> bool:

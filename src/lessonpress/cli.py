@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import difflib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lessonpress import __version__, arrows
+from lessonpress import __version__, arrows, authoring
+from lessonpress.authoring import CONFIG, ConfigFile
 
 app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
-ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
-CONFIG = Path("config.yaml")
+for command in (authoring.new, authoring.lint, authoring.preview, authoring.serve):
+    app.command()(command)
 
 
 @app.command("hash")
@@ -66,54 +67,31 @@ def site(config: ConfigFile = CONFIG) -> None:
 
 
 @app.command()
-def lint(
-    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
-) -> None:
-    """Read and validate lessons (all of them without a name); nothing is run."""
-    settings = arrows.settings(config)
-    found = slugs or sorted(path.parent.name for path in Path(settings.lessons).glob("*/lesson.yaml"))
-    read, source = arrows.room("lesson").read, arrows.room("hashing").source
-    arrows.each(found, lambda slug: f"{slug}: good" if source(read(settings.lesson(slug))) else None)
-
-
-@app.command()
-def preview(
-    path: Annotated[Path, typer.Argument(help="A lesson's folder.")],
-    out: Annotated[Path | None, typer.Option(help="Where the revision folder is put.", metavar="DIR")] = None,
+def prepare(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="SLUG…")] = None,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Train again, compare with what is stored, write nothing; "
+                                                          "without a name, every lesson that has a training.")] = False,
     config: ConfigFile = CONFIG,
-) -> None:
-    """Take any lesson folder through everything but publishing."""
-    folder = path.resolve()
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        settings = arrows.settings(config).model_copy(update={"lessons": str(folder.parent), "work": scratch})
-        for verb in ("hash", "execute", "record", "check", "render"):
-            arrows.go(verb, [folder.name], config=settings)
-        to = out or Path(f"preview-{folder.name}")
-        _placed(settings.room(folder.name) / "revision", to)
-        typer.echo(f"{to / 'index.html'}")
-        gate = arrows.room("publish")
-        gate.require_passed(settings, folder.name)
-        for fault in gate.toothless(settings, folder.name):
-            typer.echo(f"not yet publishable: {fault.message()}", err=True)
-
-
-def _placed(made: Path, to: Path) -> None:
-    """Put a finished folder into its place, whole or not at all; into one that exists, its files are copied."""
-    if to.exists():
-        shutil.copytree(made, to, dirs_exist_ok=True)
-        return
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:
-        shutil.copytree(made, Path(beside) / to.name).rename(to)
+) -> None:  # fmt: skip
+    """Run lessons' training and store the weights as source, beside the recipe."""
+    settings, room = arrows.settings(config), arrows.room("prepare")
+    if not slugs and not repeat:
+        raise typer.BadParameter("name the lessons whose weights are to be made")
+    verb = room.repeat if repeat else room.prepare
+    arrows.each(slugs or room.prepared_lessons(settings), lambda slug: verb(settings, slug))
 
 
 @app.command()
 def verify(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
     jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,
+    record: Annotated[bool, typer.Option("--record", help="Write the reports, and exit 0 on drift as well.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Only judge what the last reports say.")] = False,
 ) -> None:  # fmt: skip
     """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
-    if not arrows.room("verify").verify(arrows.settings(config), slugs or (), jobs=jobs):
+    settings, room = _known(arrows.settings(config), *slugs or ()), arrows.room("verify")
+    good = room.recorded(settings) if recorded else room.verify(settings, slugs or (), jobs=jobs)
+    if not good and not record:
         raise typer.Exit(1)
 
 
@@ -125,7 +103,7 @@ def diff(
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Say what changed between two revisions (the last two without names), and write it as one HTML page."""
-    settings, room = arrows.settings(config), arrows.room("diff")
+    settings, room = _known(arrows.settings(config), slug), arrows.room("diff")
     found = room.diff(settings, slug, a, b, out=out)
     if json:
         typer.echo(arrows.room("canon").pretty(found.document()), nl=False)
@@ -136,7 +114,7 @@ def diff(
 @app.command()
 def history(slug: Slug, config: ConfigFile = CONFIG) -> None:
     """List a lesson's revisions with dates, reasons and notes, the newest first."""
-    typer.echo(arrows.room("prune").listed(arrows.settings(config), slug))
+    typer.echo(arrows.room("prune").listed(_known(arrows.settings(config), slug), slug))
 
 
 @app.command()
@@ -145,7 +123,7 @@ def pin(
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Hold the current revision at one; later publications add without moving it. Without a revision: let go."""
-    _settled(config, lambda settings: arrows.room("prune").pin(settings, slug, revision))
+    _settled(config, lambda settings: arrows.room("prune").pin(_known(settings, slug), slug, revision))
 
 
 @app.command()
@@ -154,16 +132,28 @@ def retire(
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words.")] = None, config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """End or rename a lesson whose source is gone: it leaves the catalogue, its pages stay and say so."""
-    _settled(config, lambda settings: arrows.room("prune").retire(settings, slug, to=to, note=note))
+    named = [slug, to] if to else [slug]
+    _settled(config, lambda settings: arrows.room("prune").retire(_known(settings, *named), slug, to=to, note=note))
 
 
 @app.command()
 def prune(
-    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
-) -> None:
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is asked.")] = False,
+) -> None:  # fmt: skip
     """Drop revision folders that are in no commit; the current and the pinned ones stay."""
-    nothing = "Nothing to drop: every earlier revision is in a commit."
-    _settled(config, lambda settings: "\n".join(arrows.room("prune").prune(settings, slugs or ())) or nothing)
+    settings, room = _known(arrows.settings(config), *slugs or ()), arrows.room("prune")
+    doomed = room.doomed(settings, slugs or ())
+    if not doomed:
+        typer.echo("Nothing to drop: every earlier revision is in a commit.")
+        return
+    asked = not yes and sys.stdin.isatty()
+    if dry_run or asked:
+        typer.echo("\n".join(f"{name}: would drop {words}" for (name, _), words in doomed.items()))
+    if dry_run or (asked and not typer.confirm(f"Drop {len(doomed)} of them for good?")):
+        return
+    _settled(config, lambda settings: "\n".join(room.prune(settings, slugs or (), agreed=doomed)))
 
 
 @app.command()
@@ -173,12 +163,25 @@ def doctor(
 ) -> None:  # fmt: skip
     """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""
     if accept:
-        _settled(config, lambda settings: arrows.room("prune").accept(settings, accept))
+        _settled(config, lambda settings: arrows.room("prune").accept(_known(settings, accept), accept))
     room = arrows.room("doctor")
     faults = room.doctor(arrows.settings(config))
     typer.echo(room.words(faults))
     if faults:
         raise typer.Exit(1)
+
+
+def _known(settings: Any, *slugs: str) -> Any:
+    """The settings, where each slug is one of a lesson's source or of a published lesson; else wrong usage."""
+    models = Path(settings.results) / "models"
+    published = [path.name for path in models.iterdir() if path.is_dir()] if models.is_dir() else []
+    known = sorted({*arrows.room("stages").lessons(Path(settings.lessons)), *published})
+    for slug in slugs:
+        if slug not in known:
+            near = difflib.get_close_matches(slug, known, n=3, cutoff=0.4) or known[:5]
+            told = f"near it: {', '.join(near)}" if near else "there is none yet"
+            raise typer.BadParameter(f"no lesson is called {slug!r}; {told}.")
+    return settings
 
 
 def _settled(config: Path, act: Callable[[Any], str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,9 @@ def doctor(config: Config) -> list[Fault]:
 
 
 def words(faults: list[Fault]) -> str:
-    """What was found, a line each."""
-    return "\n".join(fault.words() for fault in faults) or "Everything that is published is consistent."
+    """What was found: a line for each revision folder, and for each thing beside them."""
+    lines = [fault.words() for fault in integrity.gathered(faults)]
+    return "\n".join(lines) or "Everything that is published is consistent."
 
 
 def _lesson(config: Config, folder: Path) -> Iterator[Fault]:
@@ -85,9 +87,13 @@ def _against_git(results: Path) -> Iterator[Fault]:
     for kind, name in commits.changed(results):
         if REVISION.fullmatch(name):
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
-            yield Fault(name, what, f"git checkout HEAD -- {results / name}")
+            yield Fault(name, what, _taken_back(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _extends(results, name):
-            yield Fault(name, "it has lost or changed events of the commit", f"git checkout HEAD -- {results / name}")
+            yield Fault(name, "it has lost or changed events of the commit", _taken_back(results / name))
+
+
+def _taken_back(path: Path) -> str:
+    return f"git checkout HEAD -- {shlex.quote(str(path))}"
 
 
 def _extends(results: Path, name: str) -> bool:

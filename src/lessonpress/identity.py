@@ -45,8 +45,11 @@ def revision(identity: str) -> str:
     return canon.digest(identity)[:16]
 
 
-def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
-    """Why a new identity is not the old one: source, recipe, prose, checks, numbers, environment, templates."""
+def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, templates: bool = False) -> list[str]:
+    """Why a new identity is not the old one: source, recipe, prose, checks, numbers, environment, templates.
+
+    `templates` says that other templates have made the new revision, which a page with other words cannot tell.
+    """
     if old is None:
         return ["first publication"]
     found = [word for key, word in REASONS.items() if old["digests"].get(key) != new["digests"].get(key)]
@@ -54,7 +57,7 @@ def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
         found.append("numbers")
     if any(old.get(key) != new.get(key) for key in ENVIRONMENT) or _packages(old) != _packages(new):
         found.append("environment")
-    if not found or _ours(old) != _ours(new):
+    if not found or templates or _ours(old) != _ours(new):
         found.append("templates")
     return found
 

@@ -6,7 +6,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,14 @@ from lessonpress import bundle, canon, history, identity, page
 from lessonpress.errors import LessonError
 
 NAME = re.compile(r"[0-9a-f]{16}")
+FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
 LEFT = re.compile(r"\..*\.tmp-\d+")
+NAMED = 3  # files of a folder that are named in its line
 PAGES = frozenset({"index.html", history.FILE})
 LEFT_OUT = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
-CORE = ("identity.json", "manifest.json", "SHA256SUMS", "bundle.zip")
+MISSING, CHANGED, EXTRA = "the file is missing", "its bytes are not the published ones", "no file of this revision"
+SUMS = "SHA256SUMS"
+CORE = ("identity.json", "manifest.json", SUMS, "bundle.zip")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,28 @@ class Fault:
     def words(self) -> str:
         """The fault in a line."""
         return f"{self.where}: {self.what}. {self.mend}"
+
+
+def gathered(faults: Sequence[Fault]) -> list[Fault]:
+    """The faults with those of one revision folder made one, which names its first files; for people to read."""
+    groups: dict[str, list[Fault]] = {}
+    for fault in faults:
+        folder = FOLDER.match(fault.where)
+        groups.setdefault(folder[0] if folder else f"{fault.where}\n{fault.what}", []).append(fault)
+    return [found[0] if len(found) == 1 else _one(where, found) for where, found in groups.items()]
+
+
+def _one(folder: str, faults: Sequence[Fault]) -> Fault:
+    told: dict[str, list[str]] = {}
+    for fault in faults:
+        told.setdefault(fault.what, []).extend([fault.where[len(folder) + 1 :]] if fault.where != folder else [])
+    words = "; ".join(f"{what} ({_some(names)})" if names else what for what, names in told.items())
+    return Fault(folder, words, " ".join(dict.fromkeys(fault.mend for fault in faults)))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def of_lesson(models: Path, slug: str) -> list[Fault]:
@@ -109,8 +135,10 @@ def _dated(folder: Path, event: Mapping[str, Any], file: str) -> Iterator[Fault]
     except (OSError, ValueError, KeyError, TypeError):
         return  # the folder's own faults say what is wrong with it
     if event.get("publishedAt") != at:
-        yield Fault(file, f"it dates revision {event['revision']} {event.get('publishedAt')}, the manifest {at}",
-                    "Take the file back from git.")  # fmt: skip
+        remade = f"revision {event['revision']} was made at {at}, but published at {event.get('publishedAt')}"
+        yield Fault(file, f"{remade}: its folder was made again, or the date was edited",
+                    "Take the folder and this file back from git; where no commit holds them, "
+                    f"`lessonpress doctor --accept {folder.name}` dates the event by the folder.")  # fmt: skip
 
 
 def of_revision(folder: Path, slug: str) -> list[Fault]:
@@ -131,7 +159,7 @@ def of_revision(folder: Path, slug: str) -> list[Fault]:
 
 
 def _mended(what: str) -> str:
-    return "Delete it." if what == "no file of this revision" else "Take the folder back from git."
+    return "Delete it." if what == EXTRA else "Take the folder back from git."
 
 
 def faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
@@ -142,20 +170,62 @@ def faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tup
 
 def _faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
     missing = [name for name in CORE if name not in files]
-    yield from ((name, "the file is missing") for name in missing)
-    listed = _listed(files.get("SHA256SUMS", b""))
-    if listed is None:
-        yield "SHA256SUMS", "this is no list of digests"
-        return
-    yield from _summed(files, listed)
-    own = {name: data for name, data in files.items() if name in listed or name in bundle.NOT_SUMMED}
+    yield from ((name, MISSING) for name in missing)
+    digests = {name: canon.digest(data) for name, data in files.items()}
+    told = [_document(files.get(name, b"{}")) for name in ("identity.json", "manifest.json")]
+    vouched = _vouched(*told)
+    extra = set()
+    for name, what in summed(files[SUMS], digests) if SUMS in files else ():
+        fault = _attributed(name, what, digests, vouched)
+        extra |= {name} if fault == (name, EXTRA) else set()
+        yield fault
+    own = {name: data for name, data in files.items() if name not in extra}
     try:
-        told = [json.loads(own[name]) if name in own else {} for name in ("identity.json", "manifest.json")]
-        yield from _named(own, told[0], told[1], slug, revision)
+        yield from _named(own, digests, told[0], told[1], slug, revision)
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "", "identity.json or manifest.json cannot be read"
     if "bundle.zip" in own and not missing:
         yield from _bundled(own, slug, revision)
+
+
+def _document(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _vouched(told: Any, says: Any) -> dict[str, str]:
+    """The digests by file name that identity.json and manifest.json hold; none for a file that hangs on all others."""
+    try:
+        listed = {name: str(file["sha256"]) for name, file in says["files"].items()}
+        return {**dict.fromkeys(identity.DERIVED, ""), **told["files"], **listed}
+    except (KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _attributed(name: str, what: str, digests: Mapping[str, str], vouched: Mapping[str, str]) -> tuple[str, str]:
+    """A fault that SHA256SUMS finds is its own where identity and manifest say otherwise."""
+    if what == CHANGED and vouched.get(name) == digests[name]:
+        return SUMS, f"it gives another digest of {name} than the manifest"
+    if what == EXTRA and name in vouched:
+        return SUMS, f"it does not list {name}"
+    if what == MISSING and vouched and name not in vouched:
+        return SUMS, f"it lists {name}, which is no file of this revision"
+    return name, what
+
+
+def summed(sums: bytes, digests: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What SHA256SUMS finds wrong with the digests of the files beside it; it lists all but itself and the zip."""
+    listed = _listed(sums)
+    if listed is None:
+        return [(SUMS, "this is no list of digests")]
+    here = {name: digest for name, digest in digests.items() if name not in bundle.NOT_SUMMED}
+    return [
+        *((name, MISSING) for name in listed if name not in here),
+        *((name, CHANGED) for name, digest in here.items() if listed.get(name, digest) != digest),
+        *((name, EXTRA) for name in here if name not in listed),
+    ]
 
 
 def _listed(sums: bytes) -> dict[str, str] | None:
@@ -169,25 +239,16 @@ def _listed(sums: bytes) -> dict[str, str] | None:
     return listed if written.encode() == sums else None
 
 
-def _summed(files: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, digest in listed.items():
-        if name not in files:
-            yield name, "the file is missing"
-        elif canon.digest(files[name]) != digest:
-            yield name, "its bytes are not the published ones"
-    yield from ((name, "no file of this revision") for name in files
-                if name not in listed and name not in bundle.NOT_SUMMED)  # fmt: skip
-
-
 def _named(
-    files: Mapping[str, bytes], is_: Mapping[str, Any], says: Mapping[str, Any], slug: str, revision: str
-) -> Iterator[tuple[str, str]]:
+    files: Mapping[str, bytes], digests: Mapping[str, str], is_: Mapping[str, Any], says: Mapping[str, Any],
+    slug: str, revision: str,
+) -> Iterator[tuple[str, str]]:  # fmt: skip
     """The identity gives the folder's name and holds every visible file; the manifest says the same."""
     if "identity.json" in files:
-        made = identity.revision(files["identity.json"].decode("utf-8", "replace"))
+        made = digests["identity.json"][: len(revision)]
         if made != revision:
             yield "identity.json", f"it gives revision {made}, not the folder's name"
-        yield from _identified(files, is_, revision)
+        yield from _identified(files, digests, is_, revision)
     if "manifest.json" in files:
         for key, expected in (("slug", slug), ("revision", revision)):
             if says.get(key) != expected:
@@ -195,22 +256,25 @@ def _named(
         for name, told in says.get("files", {}).items():
             if name not in files:
                 yield name, "the manifest lists this file, but it is missing"
-            elif (told["sha256"], told["bytes"]) != (canon.digest(files[name]), len(files[name])):
+            elif (told["sha256"], told["bytes"]) != (digests[name], len(files[name])):
                 yield name, "the manifest gives another digest or size"
 
 
-def _identified(files: Mapping[str, bytes], told: Mapping[str, Any], revision: str) -> Iterator[tuple[str, str]]:
+def _identified(
+    files: Mapping[str, bytes], digests: Mapping[str, str], told: Mapping[str, Any], revision: str
+) -> Iterator[tuple[str, str]]:
     for name, digest in told["files"].items():
-        data = files.get(name)
-        if data is None:
+        if name not in files:
             yield name, "the identity names this file, but it is missing"
-            continue
-        if name == "index.html":  # it enters without its volatile parts
-            data = page.blanked(data.decode("utf-8", "replace"), revision).encode()
-        if canon.digest(data) != digest:
+        elif digest != (_blanked(files[name], revision) if name == "index.html" else digests[name]):
             yield name, "the identity gives another digest"
     yield from ((name, "the identity does not name this file") for name in files
                 if name not in told["files"] and name not in identity.DERIVED)  # fmt: skip
+
+
+def _blanked(data: bytes, revision: str) -> str:
+    """The digest with which the page enters the identity: without its name and its volatile parts."""
+    return canon.digest(page.blanked(data.decode("utf-8", "replace"), revision))
 
 
 def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
@@ -220,11 +284,11 @@ def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[t
         with zipfile.ZipFile(io.BytesIO(files["bundle.zip"])) as archive:
             held = {name.removeprefix(f"{folder}/"): archive.read(name) for name in archive.namelist()}
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, IndexError):
-        yield "bundle.zip", "its bytes are not the published ones (it cannot be unpacked)"
+        yield "bundle.zip", f"{CHANGED} (it cannot be unpacked)"
         return
     other = sorted(name for name in held if held[name] != files.get(name))
     lacking = sorted(set(files) - set(held) - LEFT_OUT)
     if other or lacking:
         yield "bundle.zip", f"it does not hold the files of this folder ({', '.join([*other, *lacking][:3])})"
     elif bundle.archived(held, folder) != files["bundle.zip"]:
-        yield "bundle.zip", "its bytes are not the published ones"
+        yield "bundle.zip", CHANGED

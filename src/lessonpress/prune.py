@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock
+from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock, publish
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 
 def listed(config: Config, slug: str) -> str:
     """A lesson's history in lines, the newest event first."""
-    told = _read(config, slug)
-    lines = []
+    told, lines = _read(config, slug), []
+    seen: set[str] = set()
     for event in reversed(told["revisions"]):
-        marks = [word for word in ("pinned", "current") if told[word] == event["revision"]]
-        marks += [] if (config.published(slug) / event["revision"]).is_dir() else ["its folder is missing"]
-        note = f"  “{event['note']}”" if event.get("note") else ""
-        state = f"  [{', '.join(marks)}]" if marks else ""
-        lines.append(f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}{state}")
+        name = event["revision"]
+        # A revision that the lesson went back to has several events; the last of them tells how it stands.
+        marks = [word for word in ("pinned", "current") if told[word] == name and name not in seen]
+        marks += [] if (config.published(slug) / name).is_dir() else ["its folder is missing"]
+        seen.add(name)
+        lines.append(_event(event) + (f"  [{', '.join(marks)}]" if marks else ""))
     if ended := told.get("retired"):
         goes_on = f", goes on as {ended['to']}" if ended["to"] else ""
         note = f"  “{ended['note']}”" if ended["note"] else ""
         lines.insert(0, f"retired {ended['at']}{goes_on}{note}")
     return "\n".join(lines)
+
+
+def _event(event: Mapping[str, Any]) -> str:
+    note = f"  “{event['note']}”" if event.get("note") else ""
+    return f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}"
 
 
 def pin(config: Config, slug: str, revision: str | None) -> str:
@@ -54,43 +60,58 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
         if (config.lesson(slug) / "lesson.yaml").is_file():
             raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
                               "Remove the folder (or give it its new name) first.")  # fmt: skip
+        note = publish.readable(note)
         if to and (to == slug or history.latest(history.read(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
         history.write(config.published(slug), history.retired(told, execute.captured_at(), to, note))
     return f"{slug}: retired" + (f"; it goes on as {to}" if to else "")
 
 
-def prune(config: Config, slugs: Sequence[str] = ()) -> list[str]:
-    """Drop revision folders that are in no commit, with their events; the last and the pinned one always stay.
+def doomed(config: Config, slugs: Sequence[str] = ()) -> dict[tuple[str, str], str]:
+    """What `prune` would drop: slug and revision, with a line that says what it is.
 
-    Answers what was dropped, a line a revision. Raises LessonError outside git, where nothing tells what may go.
+    Raises LessonError outside git, where nothing tells what may go.
     """
     results = Path(config.results)
     if not results.is_dir() or not commits.known(results):
         raise LessonError(os.path.relpath(results), "this lies in no git repository with a commit", "",
                           "prune drops what is in no commit, and here nothing tells what that is.")  # fmt: skip
     models = results / "models"
-    found = slugs or sorted(path.name for path in models.iterdir() if path.is_dir())
-    with lock.alone(results):
-        return [line for slug in found for line in _pruned(config, slug)]
+    found = slugs or sorted(path.name for path in models.glob("*") if path.is_dir())
+    return {(slug, name): words for slug in found for name, words in _doomed(config, slug)}
 
 
-def _pruned(config: Config, slug: str) -> list[str]:
-    folder = config.published(slug)
-    told = _read(config, slug)
+def _doomed(config: Config, slug: str) -> Iterator[tuple[str, str]]:
+    folder, told = config.published(slug), _read(config, slug)
     kept = {history.latest(told), told["pinned"], told["current"], *_committed_events(folder)}
-    gone = {
-        name for name in integrity.revisions(folder) if name not in kept and not commits.holds(folder, folder / name)
-    }
-    if not gone:
-        return []
+    events = {event["revision"]: event for event in told["revisions"]}
+    for name in integrity.revisions(folder):
+        if name not in kept and not commits.holds(folder, folder / name):
+            yield name, _event(events[name]) if name in events else f"{name}  in no history"
+
+
+def prune(
+    config: Config, slugs: Sequence[str] = (), *, agreed: Collection[tuple[str, str]] | None = None
+) -> list[str]:
+    """Drop revision folders that are in no commit, with their events; the last and the pinned one always stay.
+
+    With `agreed`, only those of them. Answers what was dropped, a line a revision. Raises LessonError outside git.
+    """
+    with lock.alone(Path(config.results)):
+        gone = {key: words for key, words in doomed(config, slugs).items() if agreed is None or key in agreed}
+        for slug in dict.fromkeys(slug for slug, _ in gone):
+            _drop(config, slug, {name for owner, name in gone if owner == slug})
+    return [f"{slug}: dropped {words}" for (slug, _), words in gone.items()]
+
+
+def _drop(config: Config, slug: str, gone: set[str]) -> None:
+    folder, told = config.published(slug), _read(config, slug)
     # The history first: a folder that it does not name is found again, an event without a folder would be a loss.
     history.write(folder, _told_again(folder, told, gone))
     for name in sorted(gone):
         hidden = folder / f".{name}.tmp-{os.getpid()}"
         os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
         shutil.rmtree(hidden)
-    return [f"{slug}: dropped {name}" for name in sorted(gone)]
 
 
 def _committed_events(folder: Path) -> set[str]:
@@ -121,7 +142,7 @@ def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
 
 
 def accept(config: Config, slug: str) -> str:
-    """Seal a history that was merged by hand, after its order of events decides what is current.
+    """Seal a history that was merged by hand: its order of events decides what is current, its folders the dates.
 
     Raises LessonError when an event names a revision that is not there.
     """
@@ -132,8 +153,13 @@ def accept(config: Config, slug: str) -> str:
         if lost:
             raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
                               "Take the folder back from git, or leave its event out.")  # fmt: skip
-        history.write(folder, history.pinned(told, told["pinned"]))
+        events = [{**event, "publishedAt": _made_at(folder / event["revision"])} for event in told["revisions"]]
+        history.write(folder, history.pinned({**told, "revisions": events}, told["pinned"]))
     return f"{slug}: sealed; current is {told['pinned'] or history.latest(told)}"
+
+
+def _made_at(folder: Path) -> str:
+    return str(history.document(folder / "manifest.json")["provenance"]["capturedAt"])
 
 
 def _read(config: Config, slug: str) -> dict[str, Any]:

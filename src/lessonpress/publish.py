@@ -29,12 +29,20 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     rendered = canon.read(room / "rendered.json")
     require_passed(config, slug)
     require_teeth(config, slug)
+    note = readable(note or os.environ.get(NOTE))
     with lock.alone(Path(config.results)):
         lock.sweep(config.published(slug))
-        revision, words = _placed(config, rendered, note or os.environ.get(NOTE) or None)
+        revision, words = _placed(config, rendered, note)
     receipt = {"slug": slug, "revision": revision, "words": words}
     canon.write(room / "published.json", canon.pretty(receipt))
     return f"{slug}: {words}"
+
+
+def readable(note: str | None) -> str | None:
+    """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
+    if note:
+        importlib.import_module("lessonpress.prose").inline(note, where="the note")
+    return note or None
 
 
 def require_passed(config: Config, slug: str) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 from lessonpress import canon, history, lock, page
 from lessonpress.settings import Config, Site
 
-SCHEMA = "manifest.schema.json"  # generated from schema.py, which takes longer to import than this verb to run
+# Generated from schema.py and recipe.py, which take longer to import than this verb to run.
+SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
 
 
 def site(config: Config) -> str:
-    """Write the catalogue, every lesson's history page and the manifest's schema; a file that is right stays as it is.
+    """Write the catalogue, every lesson's history page and the schemas; a file that is right stays as it is.
 
     Answers what was done, in words.
     """
@@ -22,9 +23,7 @@ def site(config: Config) -> str:
         for folder in (results, results / "models", results / "schema"):
             lock.sweep(folder)
         wanted = pages(results, config.site)
-        changed = [
-            path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
-        ]
+        changed = [path for path, text in wanted.items() if not holds(path, text)]
         for path in changed:
             canon.write(path, wanted[path])
     canon.write(
@@ -32,6 +31,11 @@ def site(config: Config) -> str:
         canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}),
     )
     return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
+
+
+def holds(path: Path, text: str) -> bool:
+    """Whether a file holds a text and nothing else, byte for byte."""
+    return path.is_file() and path.read_bytes() == text.encode()
 
 
 def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
@@ -52,13 +56,18 @@ def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
         out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
     out[results / "index.html"] = page.catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = page.missing(title=about.title, base_url=about.base_url)
-    out[results / "schema" / "manifest.schema.json"] = (page.templates_folder() / SCHEMA).read_text(encoding="utf-8")
+    out |= {results / "schema" / name: schema(name) for name in SCHEMAS}
     if about.base_url:
         shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
         around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]
         out[results / "feed.xml"] = page.feed(events, title=about.title, base_url=about.base_url)
         out[results / "sitemap.xml"] = page.sitemap([*around, *shown], base_url=about.base_url)
     return out
+
+
+def schema(name: str) -> str:
+    """The text of a published JSON Schema."""
+    return (page.templates_folder() / name).read_text(encoding="utf-8")
 
 
 def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,9 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,22 +22,24 @@ from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
-    *LESSON, "bundle", "canon", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*", "picture",
-    "plan", "prose", "provenance", "render", "replay", "schema", "weights", "worker/*", "templates/*",
+    *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
+    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "stages", "weights", "worker/*",
+    "templates/*",
 )  # fmt: skip
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
-    "record": (*LESSON, *CONFINED, "judging", "record"),
+    "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
     "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
-    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "integrity", "judging", "lock",
-                "publish", "published", "record", "standing", "supervise/*"),
+    "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
+                "lock", "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
              "replay", "site", "worker/*", "templates/*"),
 }  # fmt: skip
@@ -87,17 +91,27 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
+    return [path for path in _templates_folder().rglob("*") if path.is_file()]
+
+
+def _templates_folder() -> Path:
     folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    folder = next((f for f in folders if f.is_dir()), folders[0])
-    return [path for path in folder.rglob("*") if path.is_file()]
+    return next((f for f in folders if f.is_dir()), folders[0])
 
 
 def digest(stage: str) -> str:
-    """The SHA-256 of a stage's code."""
-    whole = hashlib.sha256()
-    for path in files(stage):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    """The SHA-256 of a stage's code; the same for an installed lessonpress and one that runs from its sources."""
+    whole, named = hashlib.sha256(), {_name(path): path for path in files(stage)}
+    for name, path in sorted(named.items()):
+        whole.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return whole.hexdigest()
+
+
+def _name(path: Path) -> str:
+    """A file's name inside the package, in which an installed lessonpress carries its templates."""
+    templates = _templates_folder()
+    inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
+    return inside.as_posix()
 
 
 def note_code(work: Path) -> None:
@@ -111,6 +125,11 @@ def note_code(work: Path) -> None:
         path, text = work / "code" / f"{stage}.sha256", digest(stage) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def ask_again(work: Path) -> None:
+    """Make `work/code/asked` another file, so that what has it as an input is done whenever Snakemake needs it."""
+    (work / "code" / "asked").write_text(f"{time.time_ns()}\n", encoding="utf-8")
 
 
 def drop_stale_receipts(work: Path, results: Path) -> None:
@@ -133,7 +152,23 @@ def _text(path: Path) -> str:
 
 
 def lessons(folder: Path) -> list[str]:
-    """The slugs of all lessons in a folder."""
+    """The slugs of all lessons in a folder; those that no slug can name are `odd`.
+
+    Raises LessonError where there is no such folder: a run without lessons would be a silent success.
+    """
+    return [name for name in _named(folder) if SLUG.fullmatch(name)]
+
+
+def odd(folder: Path) -> list[str]:
+    """The names of lessons' folders that no rule can carry: what stands in them must not stop the others."""
+    return [name for name in _named(folder) if not SLUG.fullmatch(name)]
+
+
+def _named(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise LessonError("config.yaml: lessons", f"there is no folder {str(folder)!r} here",
+                          "the folder that holds one folder for each lesson",
+                          "Go to the repository's root, name the folder, or type: lessonpress new SLUG.")  # fmt: skip
     return sorted(path.parent.name for path in folder.glob("*/lesson.yaml"))
 
 

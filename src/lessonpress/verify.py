@@ -6,6 +6,7 @@ all published revisions are checked, not only those of the current one.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -28,6 +29,7 @@ from lessonpress import (
     render,
     report,
     site,
+    stages,
     standing,
 )  # fmt: skip
 from lessonpress.changes import Changes
@@ -84,9 +86,24 @@ def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
     return all(verdict.good() for verdict in verdicts) and not around
 
 
+def recorded(config: Config) -> bool:
+    """What the last verification found: print what was not good and its sentence, and answer whether all was good.
+
+    Raises LessonError where there was none.
+    """
+    path = Path(config.work) / "verify" / "report.json"
+    if not path.is_file():
+        raise LessonError(os.path.relpath(path), "there is no such report", "", "Run `lessonpress verify` first.")
+    told = canon.read(path)
+    bad = [f"{lesson['slug']}: {lesson['words']}" for lesson in told["lessons"] if not lesson["good"]]
+    print("\n".join([*bad, told["summary"]]), flush=True)
+    return bool(told["good"])
+
+
 def everything(config: Config) -> list[str]:
-    """The slugs of all lessons, and of all that were published."""
-    sources = {path.parent.name for path in Path(config.lessons).glob("*/lesson.yaml")}
+    """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
+    folder = Path(config.lessons)
+    sources = {*stages.lessons(folder), *stages.odd(folder)}
     models = Path(config.results) / "models"
     return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
 
@@ -152,13 +169,14 @@ def pages(config: Config) -> Iterator[Fault]:
     try:
         wanted = site.pages(results, config.site)
     except (LessonError, OSError, ValueError, KeyError, TypeError) as error:
-        yield Fault("index.html", f"the pages cannot be made ({error})", "Mend the lessons that are named above.")
+        why = f"{error.where}: {error.seen}" if isinstance(error, LessonError) else str(error)
+        yield Fault("index.html", f"the pages cannot be made ({why})", "Mend what is named above first.")
         return
     for path, text in wanted.items():
         name = path.relative_to(results).as_posix()
         if not path.is_file():
             yield Fault(name, "the page is missing", "Run `lessonpress site`.")
-        elif path.read_text(encoding="utf-8", errors="replace") != text:
+        elif not site.holds(path, text):
             yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
@@ -188,7 +206,7 @@ def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     lines = []
     for row, verdict in zip(rows, verdicts, strict=True):
         lines.append("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
-        lines += [f"  {fault.words()}" for fault in verdict.faults]
+        lines += [f"  {fault.words()}" for fault in integrity.gathered(verdict.faults)]
     return "\n".join([*lines, *(fault.words() for fault in around), summary(verdicts, around)])
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import bundle, canon, history, integrity, picture, publish, verify
+from lessonpress import bundle, canon, history, integrity, picture, publish, stages, verify
 from tests.workflow.conftest import TINY, House
 from tests.workflow.revisions import copied, edit_capture, nudged, publish_again, settings
 
@@ -137,6 +137,14 @@ def test_every_reason_is_told(published: House, monkeypatch: pytest.MonkeyPatch)
         drawn = picture.svg
         patch.setattr(picture, "svg", lambda *given, **named: drawn(*given, **named) + "<!-- new -->\n")
         assert "because of: templates (" in publish_again(published)
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "digest", lambda stage: "5" * 64)
+        assert "(identical)" not in publish_again(published)  # the way back from the other pictures
+        assert "unchanged" in publish_again(published)  # other code that gives the same bytes is no revision
+        published.edit("lesson.yaml", "What can a shift", "What may a shift")
+        assert "because of: prose (1 key), templates (" in publish_again(published)
+        published.edit("model.py", "# points, width", "# points and width")
+        assert publish_again(published).endswith("because of: source (1 file)")
     publish_again(published)
     without_checks(published)
     publish_again(published)

@@ -9,7 +9,7 @@ rule publish:
             f"{WORK}/{{slug}}/published.json",
             caption="../report/drift.rst",
             category="Drift",
-            labels={"lesson": "{slug}"},
+            labels={"lesson": "{slug}", "found by": "publish"},
         ),
     log:
         f"{WORK}/logs/{{slug}}/publish.log",
