@@ -63,15 +63,22 @@ const moved = (step, place, out) => {
   const leaf = [machine.op[step.op](...args)].flat(Infinity).filter((x) => x !== null)[out];
   const number = machine.flat(leaf)[atPlace(place, leaf.shape)];
   const source = sources.find(({ first, size }) => number >= first && number < first + size);
+  if (!source && /^tri[lu]$/.test(step.op)) return { value: 0, blocks: [{ says: `${step.op} keeps one side of the diagonal and puts 0 on the other.` }] };
   if (!source) return step.op === "pad" ? { value: Number(step.args[3] ?? 0), blocks: [{ says: "pad puts this number before or behind those that were there." }] } : null;
   const part = { port: source.port, at: number - source.first };
   return { value: valueOf(part), blocks: [{ says: `${step.op} moves numbers and changes none. This one was` }, { line: [part] }] };
+};
+// Made from nothing but shapes and numbers of the source.
+const created = (step, place) => {
+  const made = machine.op[step.op](...machine.decode(step.args, live.program.ports.map((port) => now.values[port])));
+  return { value: machine.flat(made)[atPlace(place, made.shape)], blocks: [{ says: `${step.op} makes this number; no other takes part in it.` }] };
 };
 const MOVES = new Set(["alias", "clone", "contiguous", "cast", "copy", "Identity", "Flatten"]);
 const wayOf = (step) => {
   if (EXPLAIN[step.op]) return (place, out) => EXPLAIN[step.op](argument(step.args), place, out, step);
   const family = live.families[step.op];
   if (MOVES.has(step.op) || family === "shapes" || family === "indexing") return (place, out) => moved(step, place, out);
+  if (family === "creation" && step.op !== "one_hot") return (place) => created(step, place);
   if (family === "elementwise" || family === "activations") return (place) => elementwise(step, place);
   return () => null;
 };

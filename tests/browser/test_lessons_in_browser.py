@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import axe_playwright_python
 import html5lib
@@ -216,7 +217,7 @@ def test_the_graph_is_used_by_keyboard(browser: Browser, revision: Path) -> None
     shown.keyboard.press("Enter")
     chosen = shown.locator(".graph g.node.on").get_attribute("data-id")
     assert chosen == shown.evaluate("document.activeElement.dataset.id")
-    assert f"node={chosen.replace(':', '%3A')}" in shown.url
+    assert f"node={quote(chosen, safe='')}" in shown.url
     width = "document.querySelector('.graph svg').getBoundingClientRect().width"
     before = shown.evaluate(width)
     shown.locator(".graph").focus()
