@@ -193,15 +193,14 @@ def test_the_command_line_starts_without_the_heavy_libraries() -> None:
 def lesson_names(lessons: Path) -> dict[str, str]:
     """Collect slug and model class of every lesson below `lessons`, each with the lesson that owns it.
 
-    A lesson may be called as torch calls an operation: the operation's name is then not the lesson's alone.
+    What is also an operation's name is PyTorch's word, not the lesson's, and any room may use it.
     """
     names = {}
     for recipe in sorted(lessons.glob("*/lesson.yaml")):
         model = YAML(typ="safe", pure=True).load(recipe.read_text("utf-8"))["model"]
         for name in (recipe.parent.name, recipe.parent.name.replace("-", "_"), model["class"]):
-            if name not in operations.TABLE:
-                names[name] = recipe.parent.name
-    return names
+            names[name] = recipe.parent.name
+    return {name: owner for name, owner in names.items() if name not in operations.TABLE}
 
 
 def is_readable(file: Path) -> bool:

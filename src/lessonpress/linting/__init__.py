@@ -24,9 +24,15 @@ def lint(config: Config, slug: str) -> str:
                 *_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
+    return "\n".join([*hints(sources), f"{slug}: good"])
+
+
+def hints(sources: Sources) -> list[str]:
+    """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
+    read = sources.read
     doubts = [*checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read), *page.unread(read)]
     old = [warning] if (warning := prepared.warning(read)) else []
-    return "\n".join([*(f"hint: {doubt.message()}" for doubt in doubts), *old, f"{slug}: good"])
+    return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 
 
 def _mistakes(sources: Sources) -> Iterator[LessonError]:
