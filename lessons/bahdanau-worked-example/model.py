@@ -40,7 +40,8 @@ class Comparison(nn.Module):
 
     def forward(self, annotations, context):
         """Return the cosine of the angle to each annotation, and the mean size of the difference."""
-        cosine = torch.cosine_similarity(annotations, context, dim=1)  # [word]
+        lengths = annotations.norm(dim=1) * context.norm()  # [word]
+        cosine = annotations @ context / lengths  # [word]: one for the same direction, zero for a right angle
         difference = (annotations - context).abs().mean(dim=1)  # [word]
         return cosine, difference
 

@@ -31,7 +31,7 @@ def check_attentional_states_follow_from_scores(runs):
             weights = [power / sum(powers) for power in powers]
             context = sum(weight * word for weight, word in zip(weights, run["input:annotations"], strict=True))  # [4]
             mixed = np.tanh(run["param:mix.weight"] @ np.concatenate([context, run["input:state"]]))  # [4]
-            pairs = (("softmax", weights), ("matmul@ThreeScores#0", context), ("output", mixed))
+            pairs = (("softmax", weights), ("matmul@ThreeScores#1", context), ("output", mixed))
             gaps += [np.abs(run[address][row] - by_hand).max() for address, by_hand in pairs]
     return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 

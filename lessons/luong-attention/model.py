@@ -6,14 +6,6 @@ from torch import nn
 WIDTH = 4  # features of an annotation and of the decoder state
 
 
-class DotScore(nn.Module):
-    """Score by the inner product; nothing is learned."""
-
-    def forward(self, annotations, state):
-        """Return one score for each source position."""
-        return annotations @ state  # [source]
-
-
 class GeneralScore(nn.Module):
     """Score by the inner product after a learned matrix has turned the annotations."""
 
@@ -47,9 +39,8 @@ class ThreeScores(nn.Module):
     """Attend once with each score, and mix each context with the state into an attentional state."""
 
     def __init__(self):
-        """Create the scores, the softmax, and the layer that all three contexts go through."""
+        """Create the two learned scores, the softmax, and the layer that all three contexts go through."""
         super().__init__()
-        self.dot = DotScore()
         self.general = GeneralScore()
         self.concat = ConcatScore()
         self.softmax = nn.Softmax(dim=1)
@@ -58,7 +49,8 @@ class ThreeScores(nn.Module):
 
     def forward(self, annotations, state):
         """Return one attentional state for each score."""
-        scores = torch.stack([score(annotations, state) for score in (self.dot, self.general, self.concat)])
+        dot = annotations @ state  # [source]: the inner product alone; nothing is learned
+        scores = torch.stack((dot, self.general(annotations, state), self.concat(annotations, state)))  # [3, source]
         weights = self.softmax(scores)  # [3, source]: over the source, each row sums to one
         contexts = weights @ annotations  # [3, 4]
         beside = torch.cat((contexts, state.expand_as(contexts)), dim=1)  # [3, 8]

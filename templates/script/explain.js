@@ -63,6 +63,7 @@ const moved = (step, place, out) => {
   const leaf = [machine.op[step.op](...args)].flat(Infinity).filter((x) => x !== null)[out];
   const number = machine.flat(leaf)[atPlace(place, leaf.shape)];
   const source = sources.find(({ first, size }) => number >= first && number < first + size);
+  if (!source && /^tri[lu]$/.test(step.op)) return { value: 0, blocks: [{ says: `${step.op} keeps one side of the diagonal and puts 0 on the other.` }] };
   if (!source) return step.op === "pad" ? { value: Number(step.args[3] ?? 0), blocks: [{ says: "pad puts this number before or behind those that were there." }] } : null;
   const part = { port: source.port, at: number - source.first };
   return { value: valueOf(part), blocks: [{ says: `${step.op} moves numbers and changes none. This one was` }, { line: [part] }] };
