@@ -21,7 +21,7 @@ def check_everything_by_hand(runs):
         vectors, answers, _ = _through(run, run["input:words"])
         told = (vectors[0], answers[0], _through(run, EVERY)[2].mean(axis=0))
         gaps += [_gap(run[f"output[{at}]"], array) for at, array in enumerate(told)]
-        gaps.append(_gap(run["buffer:linear"], LINEAR))
+        gaps += [_gap(run["buffer:every"], EVERY), _gap(run["buffer:linear"], LINEAR)]
     return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
 
 
