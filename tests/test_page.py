@@ -6,7 +6,6 @@ from decimal import Decimal
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -491,13 +490,3 @@ def test_a_held_lesson_is_said_to_be_held() -> None:
     """A pinned lesson tells its readers that later revisions exist."""
     told = {"current": "a" * 16, "pinned": "a" * 16, "revisions": [{"revision": "a" * 16}]}
     assert "held at revision" in Outline(page.history("s", "T", told, {})).words()
-
-
-def test_templates_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The repository's folder is found; an installation without templates is a clear error."""
-    assert (page.templates_folder() / "lesson.html.jinja").is_file()
-    monkeypatch.setattr(rendering, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
-    with pytest.raises(LessonError, match="templates are missing"):
-        page.templates_folder()
-    (tmp_path / "a" / "b" / "templates").mkdir(parents=True)
-    assert page.templates_folder() == tmp_path / "a" / "b" / "templates"

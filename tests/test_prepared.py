@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, hashing, lesson, plan, prepared
+from lessonpress import canon, hashing, lesson, linting, plan, prepared
 from lessonpress.errors import LessonError
 from lessonpress.page import provenance
 from lessonpress.settings import Config
@@ -143,7 +143,7 @@ def test_weights_older_than_their_source_earn_a_warning(folder: Path, name: str)
     assert prepared.outdated(read, found) == outdated
     config = Config(lessons=str(folder.parent), work=str(folder.parents[1] / "work"))
     words = f"prepared.json: these weights were made before {', '.join(outdated)} changed; run `lessonpress prepare "
-    said = (hashing.hash_lesson(config, SLUG) or "", hashing.linted(config, SLUG))
+    said = (hashing.hash_lesson(config, SLUG) or "", linting.lint(config, SLUG))
     assert [words in one for one in said] == [bool(outdated)] * 2
 
 

@@ -101,6 +101,14 @@ def test_the_environment_is_built_from_empty(tmp_path: Path, monkeypatch: pytest
 
 
 @linux
+def test_who_looks_for_a_compiler_finds_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for a library asks a compiler where there is one, by way of a file that a worker cannot write."""
+    code = "import ctypes.util, shutil; say([shutil.which('sh'), ctypes.util.find_library('nothing-of-this-name')])"
+    ended = run(tmp_path, monkeypatch, code, layers=supervise.Layers(("privileges", "landlock")))
+    assert ended.lines == (b"[null, null]",), ended.printed
+
+
+@linux
 def test_open_files_of_the_caller_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that we have open is none that a lesson can read."""
     with (tmp_path / "open.txt").open("w") as file:
@@ -204,7 +212,7 @@ LEAVING = {
     "deaf": ("if os.fork() == 0:\n    os.setsid()\n    [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 13, 15)]\n"
              "    time.sleep(60)\nsay(1)"),
     "stopped": "if os.fork() == 0:\n    os.setsid()\n    os.kill(os.getpid(), signal.SIGSTOP)\nsay(1)",
-    "program": "subprocess.Popen(['sleep', '60'], start_new_session=True)\nsay(1)",
+    "program": "subprocess.Popen(['/bin/sleep', '60'], start_new_session=True)\nsay(1)",
     "bomb": "for _ in range(6): os.fork()\nos.setsid() if os.getpid() != os.getsid(0) else 0\ntime.sleep(60)",
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ class Folding(nn.Module):
         self.register_buffer("linear", (1 - NUMBERS / self.lengths.double()).clamp(min=0))  # a linear pair's least loss
 
     def forward(self, words, nudge):
-        """Return a sentence's fixed vectors, what comes back of it, and the mean loss over all sentences, by length."""
+        """Return a sentence's fixed vectors, what comes back of it, the mean loss of all sentences, and the gain."""
         sentences = torch.cat((words, self.every))  # [65, word]
         vectors = self.encoder(sentences.unsqueeze(2))[0] + nudge  # [65, length, 3]: one fixed vector for each length
         starts = vectors.reshape(1, -1, NUMBERS)  # [1, 390, 3]
@@ -35,4 +35,5 @@ class Folding(nn.Module):
         returned = heard.view(-1, WORDS, WORDS) * self.exists  # [65, length, words back]
         missing = returned - sentences[:, self.place] * self.exists
         lost = missing.square().sum(dim=2) / self.lengths  # [65, length]
-        return vectors[0], returned[0], lost[1:].mean(dim=0)
+        mean = lost[1:].mean(dim=0)  # [length]
+        return vectors[0], returned[0], mean, self.linear - mean  # the gain over a linear pair

@@ -1,4 +1,4 @@
-"""What an author types: begin a lesson, read it closely, look at it while it grows, look at the site."""
+"""What an author types: begin a repository or a lesson, read it closely, look at it as it grows, look at the site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from lessonpress import arrows
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port on this machine; 0 takes a free one.")]
-CONFIG = Path("config.yaml")
+CONFIG, HERE = Path("config.yaml"), Path()
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where it lies; made where it is missing.", metavar="[DIR]")] = HERE,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what is there already and add the rest.")] = False,
+) -> None:
+    """Begin a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
+    say("\n".join(arrows.room("repository").start(folder, keep=keep)))
 
 
 def new(

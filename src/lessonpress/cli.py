@@ -17,7 +17,7 @@ app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False
                   pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
-for command in (authoring.new, authoring.lint, authoring.preview, authoring.serve):
+for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
     app.command()(command)
 
 

@@ -26,14 +26,6 @@ def hash_lesson(config: Config, slug: str) -> str | None:
     return prepared.warning(read)
 
 
-def linted(config: Config, slug: str) -> str:
-    """Read and validate a lesson, and answer in words that it is good, with a warning where there is one."""
-    read = lesson.read(config.lesson(slug))
-    source(read)
-    warning = prepared.warning(read)
-    return f"{slug}: good" + (f"\n{warning}" if warning else "")
-
-
 def source(read: lesson.Lesson) -> dict[str, Any]:
     """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import plan
+from lessonpress import __version__, plan
 from lessonpress import recipe as recipes
 from lessonpress.recipe import Recipe
 from lessonpress.worker import recorded
@@ -69,7 +69,7 @@ def provenance(
     model = next(f["sha256"] for f in source["files"] if f["path"] == recipe.model.file)
     return {
         "capturedAt": told["capturedAt"], "productRevision": told["productRevision"], "sourceSha256": model,
-        "python": told["python"], "torch": told["torch"],
+        "python": told["python"], "torch": told["torch"], "lessonpress": __version__,
         "execution": {
             "inputs": {"args": [spec for _, spec in source["plan"]["runs"][0]["inputs"]],
                        "names": [name for name, _ in source["plan"]["runs"][0]["inputs"]]},

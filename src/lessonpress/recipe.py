@@ -90,7 +90,8 @@ class Execution(Record):
         description="`eval`, or `train` where dropout and batch statistics are the lesson.")
     dtype: FloatDtype = Field("float32",
         description="The dtype of parameters and float inputs; weights are drawn in float32, then cast.")
-    weights: Id | None = Field(None, description="The prepared weights to start from; `drawn`, or nothing, is what the seed draws.")
+    weights: Id | None = Field(None,
+        description="The prepared weights to start from; `drawn`, or nothing, is what the seed draws.")
     inputs: dict[str, Spec] = Field({},
         description="What forward() is called with, by the names of its parameters and in their order.")
 
@@ -108,7 +109,8 @@ class Run(Record):
     """A probe: one more run that checks may look at. It overrides some of what the cases share."""
 
     id: Id = Field(description="The run's name for checks and for prose.")
-    weights: Id | None = Field(None, description="The prepared weights of this run; the experiment's unless said otherwise.")
+    weights: Id | None = Field(None,
+        description="The prepared weights of this run; the experiment's unless said otherwise.")
     inputs: dict[str, Spec] = Field({},
         description="Inputs of this run; what is left out is inherited, dtype and shape too.")
     args: dict[str, Any] = Field({}, description="Constructor arguments of this run.")
@@ -186,7 +188,8 @@ class Experiment(Record):
     mode: Literal["eval", "train"] | None = Field(None, description="The execution's unless said otherwise.")
     dtype: FloatDtype = Field("float64",
         description="Float inputs and parameters are cast to it; float64 records agree on every machine.")
-    weights: Id | None = Field(None, description="The prepared weights of every case; the execution's unless said otherwise.")
+    weights: Id | None = Field(None,
+        description="The prepared weights of every case; the execution's unless said otherwise.")
     inputs: dict[str, Spec] = Field({}, description="What the cases share; it replaces what the execution says.")
     control: Control | None = Field(None, description="The input that the cases change and that a reader may move.")
     cases: Annotated[list[Case], Field(min_length=1)] = Field(description="The runs that readers compare, in order.")

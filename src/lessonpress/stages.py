@@ -18,6 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from lessonpress import shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
@@ -27,9 +28,11 @@ LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
     *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
-    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "stages", "weights", "worker/*",
-    "templates/*",
+    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "shipped", "stages",
+    "weights", "worker/*", "templates/*",
 )  # fmt: skip
+# Templates of files that a person goes on to edit: what changes in them changes no page.
+STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
@@ -41,7 +44,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
                 "lock", "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "replay", "site", "worker/*", "templates/*"),
+             "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 
@@ -91,12 +94,8 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
-    return [path for path in _templates_folder().rglob("*") if path.is_file()]
-
-
-def _templates_folder() -> Path:
-    folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    return next((f for f in folders if f.is_dir()), folders[0])
+    folder = shipped.path("templates")
+    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in STARTERS]
 
 
 def digest(stage: str) -> str:
@@ -109,7 +108,7 @@ def digest(stage: str) -> str:
 
 def _name(path: Path) -> str:
     """A file's name inside the package, in which an installed lessonpress carries its templates."""
-    templates = _templates_folder()
+    templates = shipped.path("templates")
     inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
     return inside.as_posix()
 

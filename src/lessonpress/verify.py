@@ -148,7 +148,9 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
         return Verdict(slug, state, revision, words, faults, found.comparison)
     between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
-    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
+    versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
+    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
+               *versions]  # fmt: skip
     return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, found.comparison, between)
 
 
