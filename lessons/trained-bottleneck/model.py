@@ -9,7 +9,7 @@ WORDS = 6  # of the longest sentence; a word is 1 or -1
 NUMBERS = 3  # in the fixed vector
 
 
-class Folding(nn.Module):
+class FoldingPair(nn.Module):
     """Encode and decode the first 1, 2, … 6 words of a sentence, and beside it of all 64 sentences there are."""
 
     def __init__(self):
