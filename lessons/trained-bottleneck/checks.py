@@ -70,6 +70,12 @@ def check_no_linear_readout_would_do(runs):
     return {"measured": lost - float(run["output[2]"][-1]) if sound else 0.0, "bound": 0.1, "sense": ">="}
 
 
+def check_a_nudge_costs_long_sentences_more(runs):
+    """Moving the first number of the vector by 0.2 costs six words more than one; measured is the difference a word."""
+    rise = runs["nudged"]["output[2]"] - runs["trained"]["output[2]"]
+    return {"measured": float(rise[-1] - rise[0]), "bound": 0.1, "sense": ">="}
+
+
 def _gap(one, other):
     """The largest difference between two arrays of one shape."""
     if one.shape != other.shape:
