@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, visible
 from lessonpress.settings import Config
 
 
@@ -32,7 +32,7 @@ def listed(config: Config, slug: str) -> str:
 
 
 def _event(event: Mapping[str, Any]) -> str:
-    note = f"  “{event['note']}”" if event.get("note") else ""
+    note = f"  “{visible(event['note'])}”" if event["note"] else ""
     return f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}"
 
 
@@ -62,7 +62,7 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
                               "Remove the folder (or give it its new name) first.")  # fmt: skip
         if to and (to == slug or history.latest(history.read(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
-        history.write(config.published(slug), history.retired(told, execute.captured_at(), to, note))
+        history.write(config.published(slug), history.retired(told, execute.captured_at(), to, history.noted(note)))
     return f"{slug}: retired" + (f"; it goes on as {to}" if to else "")
 
 
@@ -137,7 +137,8 @@ def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str,
 def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
     if old is None or not (folder / old).is_dir():
         return identity.reasons(None, {})
-    return list(changes.between(folder / old, folder / new).reasons)
+    with integrity.blamed(folder / old, folder / new):
+        return list(changes.between(folder / old, folder / new).reasons)
 
 
 def accept(config: Config, slug: str) -> str:
@@ -158,7 +159,8 @@ def accept(config: Config, slug: str) -> str:
 
 
 def _made_at(folder: Path) -> str:
-    return str(history.document(folder / "manifest.json")["provenance"]["capturedAt"])
+    with integrity.blamed(folder):
+        return str(history.document(folder / "manifest.json")["provenance"]["capturedAt"])
 
 
 def _read(config: Config, slug: str) -> dict[str, Any]:

@@ -25,9 +25,10 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     room = config.room(slug)
     rendered = canon.read(room / "rendered.json")
     require_passed(config, slug)
+    note = history.noted(note or os.environ.get(NOTE))
     with lock.alone(Path(config.results)):
         lock.sweep(config.published(slug))
-        revision, words = _placed(config, rendered, note or os.environ.get(NOTE) or None)
+        revision, words = _placed(config, rendered, note)
     receipt = {"slug": slug, "revision": revision, "words": words}
     canon.write(room / "published.json", canon.pretty(receipt))
     return f"{slug}: {words}"
@@ -61,7 +62,7 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
     revision, rounding = _standing(config, slug, told, made)
     there = (folder / revision).is_dir()
     if there:
-        _require_whole(folder / revision, slug)
+        importlib.import_module("lessonpress.integrity").require_whole(folder / revision)
     if before == revision and there:
         return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
     if not there:
@@ -77,15 +78,6 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
     return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
 
 
-def _require_whole(folder: Path, slug: str) -> None:
-    """A published folder is reused only as it was published. Raises LessonError where somebody has changed it."""
-    found = importlib.import_module("lessonpress.integrity").of_revision(folder, slug)
-    if found:
-        changed = f"this published revision was changed: {found[0].where}: {found[0].what}"
-        raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
-                          "Take the folder back from git, or delete it and run again.")  # fmt: skip
-
-
 def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tuple[str, str]:
     """The revision that the rendering is: its own, or a published one that differs in its rounding only.
 
@@ -97,7 +89,8 @@ def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tup
     for revision in history.newest_first(told):
         if identity.may_be(_identity(folder / revision), new):
             # Only now: rendering again needs every library that makes a page, and most publications do not.
-            found = importlib.import_module("lessonpress.standing").of(config, slug, folder / revision)
+            with importlib.import_module("lessonpress.integrity").blamed(folder / revision):
+                found = importlib.import_module("lessonpress.standing").of(config, slug, folder / revision)
             if found.same:
                 return revision, f"within tolerance: {found.comparison.words()}"
     return made, ""
@@ -106,7 +99,8 @@ def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tup
 def _identity(folder: Path) -> dict[str, Any] | None:
     """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
     try:
-        return dict(canon.read(folder / "identity.json"))
+        told = dict(canon.read(folder / "identity.json"))
+        return told if identity.formed(told) else None
     except DAMAGED:  # but never a disk that refuses: what it hides must not decide what is published
         return None
 
