@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, lesson, supervise
+from lessonpress import canon, execute, lesson, supervise
 from lessonpress.hashing import source
 from lessonpress.settings import Isolation, Limits
 from lessonpress.supervise import bubblewrap
@@ -50,7 +50,8 @@ def measured(folder: Path, runs: int) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory(prefix="bench-isolation-") as scratch:
         (Path(scratch) / "empty").mkdir()
         (Path(scratch) / "plan.json").write_text(canon.compact(plan))
-        arguments = [str(Path(scratch) / "plan.json"), str(folder)]
+        mutants = execute.broken(plan, folder, Path(scratch) / "mutants")
+        arguments = [str(Path(scratch) / "plan.json"), str(folder), str(mutants)]
         given: Any = ("lessonpress.worker", arguments, Path(scratch) / "empty", Limits())
         for turn in range(runs + 1):
             for name, (isolation, layers) in ways().items():

@@ -112,7 +112,10 @@ _MANIFEST: dict[str, Any] = {
     },
     "checks": [
         {"id": "sum", "sentence": "The shares sum to one.", "passed": True, "measured": 3.14e-17, "bound": 1e-12,
-         "sense": "<=", "margin": 8.765e-13},
+         "sense": "<=", "margin": 8.765e-13, "mutants": [
+             {"id": "twice", "sentence": "Shares were doubled.", "failed": True, "measured": 2.0, "bound": 1e-12},
+             {"id": "same", "sentence": "Nothing was done.", "failed": False, "measured": 0.0, "bound": 1e-12},
+         ]},
     ],
     "replay": {"covered": True, "maxDifference": 4.44e-16, "uncovered": []},
     "provenance": {

@@ -227,7 +227,7 @@ def test_pinning_holds_and_lets_go(house: Config) -> None:
     prune.pin(house, SLUG, None)
     assert (told(house)["current"], told(house)["pinned"]) == (four, None)
     with pytest.raises(LessonError, match=three):
-        prune.pin(house, SLUG, "0")
+        prune.pin(house, SLUG, "no such name")
 
 
 def test_the_history_is_listed_newest_first(house: Config) -> None:

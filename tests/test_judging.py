@@ -19,6 +19,9 @@ METRIC = {"id": "m", "run": "one", "value": 2.0}
 TASK = {"id": "m", "function": "metric_m", "run": "one", "address": "output", "select": None, "reshape": None}
 
 
+MISSING = object()
+
+
 def asked(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -26,6 +29,7 @@ def asked(
     code: int = 0,
     limit: str | None = None,
     tasks: Any = None,
+    mutants: Any = None,
 ) -> Any:
     """What `judging` makes of a process that answered these lines."""
     folder = tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + "checks: checks.py\n", checks="")
@@ -34,13 +38,14 @@ def asked(
     monkeypatch.setattr(judging.supervise, "run", lambda *_, **__: ended)
     read = lesson.read(folder)
     if tasks is None:
-        return judging.checks(Config(), read, tiny.capture())
+        return judging.checks(Config(), read, tiny.capture(), mutants)[0]
     return judging.metrics(Config(), read, tiny.capture(), tasks)
 
 
-def ok(checks: Any, metrics: Any) -> bytes:
+def ok(checks: Any, metrics: Any, mutants: Any = MISSING) -> bytes:
     """A judge's answer."""
-    return json.dumps({"ok": {"checks": checks, "metrics": metrics}}).encode()
+    told = {"checks": checks, "metrics": metrics, "mutants": {} if mutants is MISSING else mutants}
+    return json.dumps({"ok": told}).encode()
 
 
 def test_a_good_answer_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +60,10 @@ FORGED = [
     b"{}",
     b'{"ok": 5}',
     b'{"ok": {}}',
-    b'{"ok": {"checks": 5, "metrics": []}}',
+    b'{"ok": {"checks": 5, "metrics": [], "mutants": {}}}',
+    b'{"ok": {"checks": [], "metrics": []}}',
+    ok([GOOD], [], {"unasked": [GOOD]}),
+    ok([GOOD], [], 5),
     b'{"error": 5}',
     b"null",
     ok([5], []),
@@ -76,7 +84,7 @@ FORGED = [
     ok([GOOD], [METRIC]),
     ok([GOOD], [5]),
     ok([GOOD], None),
-    b'{"ok": {"checks": [], "checks": [], "metrics": []}}',
+    b'{"ok": {"checks": [], "checks": [], "metrics": [], "mutants": {}}}',
     ok([GOOD], []).replace(b"0.5", b"1e999"),
     ok([GOOD], []).replace(b"0.5", b"NaN"),
 ]
@@ -87,6 +95,19 @@ def test_a_forged_answer_is_one_message(tmp_path: Path, monkeypatch: pytest.Monk
     """Whatever a lesson writes in the judge's place, no exception of another kind escapes."""
     with pytest.raises(LessonError, match=r"echo/checks\.py: the answer of the checks cannot be read: "):
         asked(tmp_path, monkeypatch, line)
+
+
+@pytest.mark.parametrize(
+    "mutants", [{}, None, [], {"other": [GOOD]}, {"broken": [5]}, {"broken": []}, {"broken": [GOOD, GOOD]},
+                {"broken": [{**GOOD, "id": "check_b"}]}, {"broken": [{**GOOD, "measured": "much"}]}]
+)  # fmt: skip
+def test_a_broken_variant_is_judged_by_the_same_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutants: Any
+) -> None:
+    """One verdict of each check for each variant that was handed over, and nothing else."""
+    assert asked(tmp_path, monkeypatch, ok([GOOD], [], {"broken": [GOOD]}), mutants={"broken": {}}) == [GOOD]
+    with pytest.raises(LessonError, match="cannot be read"):
+        asked(tmp_path / "again", monkeypatch, ok([GOOD], [], mutants), mutants={"broken": {}})
 
 
 @pytest.mark.parametrize(
@@ -105,7 +126,7 @@ def test_metrics_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pyte
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(["ok", "error", "checks", "metrics", "id", "run", *GOOD]), inner, max_size=4
+                st.sampled_from(["ok", "error", "checks", "metrics", "mutants", "id", "run", *GOOD]), inner, max_size=4
             )
         ),
     ).map(lambda value: json.dumps(value).encode())
@@ -113,10 +134,10 @@ def test_metrics_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pyte
 def test_any_answer_is_checks_or_malformed(line: bytes) -> None:
     """The reader itself lets nothing else out."""
     try:
-        found = judging._validated(capture.loads(line), {"metrics": []})
+        found = judging._validated(capture.loads(line), {"metrics": []}, {})
     except (capture.Malformed, KeyError):
         return
-    assert found == {"checks": [], "metrics": []}
+    assert found == {"checks": [], "metrics": [], "mutants": {}}
 
 
 @pytest.mark.parametrize("lines", [(), (ok([GOOD], []), ok([GOOD], []))])

@@ -47,6 +47,9 @@ steps:
   - {id: see, target: output, title: See}
   - {id: more, target: output, title: More}
 """
+MUTANT = """\
+mutants:
+  - {id: plain, sentence: "", replace: {file: model.py, find: x + 1, with: x}, breaks: [check_it]}"""
 
 
 def read(folder: Path) -> None:
@@ -96,7 +99,7 @@ MISTAKES = {
         "- id: one\n      lable: One",
         "echo/lesson.yaml:17: experiment.cases[1].lable: unknown key; known here: args, id, inputs, label, "
         "note, parameters, "
-        "target. Did you mean label?",
+        "target, weights. Did you mean label?",
     ),
     "unknown key of an axis": (
         "{id: all, tensor: output}",
@@ -201,6 +204,42 @@ MISTAKES = {
         "- id: one",
         "- id: execution",
         "echo/lesson.yaml:16: experiment.cases[1].id: 'execution' is the name of the execution's own run.",
+    ),
+    "broken variant of no code": (
+        "opening_step: see",
+        MUTANT.replace("file: model.py", "file: checks.py"),
+        "echo/lesson.yaml:32: mutants[0].replace.file: checks.py is no code that the run uses; one of: model.py.",
+    ),
+    "broken variant that breaks nothing": (
+        "opening_step: see",
+        MUTANT.replace("with: x", "with: x + 1"),
+        "echo/lesson.yaml:32: mutants[0].replace.with: it is what stands there already; code that breaks something.",
+    ),
+    "broken variant of a text that stands nowhere": (
+        "opening_step: see",
+        MUTANT.replace("find: x + 1", "find: x - 1"),
+        "echo/lesson.yaml:32: mutants[0].replace.find: 'x - 1' stands in model.py 0 times; exactly once. "
+        "Copy more of the line, so that it names one place.",
+    ),
+    "broken variant of a text that stands twice": (
+        "opening_step: see",
+        MUTANT.replace("find: x + 1", "find: x"),
+        "echo/lesson.yaml:32: mutants[0].replace.find: 'x' stands in model.py 2 times (lines 5, 6); exactly once. ",
+    ),
+    "broken variant that breaks no check": (
+        "opening_step: see",
+        MUTANT.replace("[check_it]", "[it]"),
+        "echo/lesson.yaml:32: mutants[0].breaks[0]: 'it' given; text that matches ^check_",
+    ),
+    "broken variant without checks": (
+        "checks: checks.py\nopening_step: see",
+        MUTANT,
+        "echo/lesson.yaml:31: mutants[0].breaks: a broken variant needs checks that fail on it; `checks:` names their",
+    ),
+    "broken variant twice": (
+        "opening_step: see",
+        MUTANT + "\n" + MUTANT.splitlines()[-1],
+        "echo/lesson.yaml:33: mutants[1].id: the id 'plain' stands here a second time; line 32 has it already.",
     ),
     "metric of nothing recorded": (
         "of: all",
@@ -336,7 +375,7 @@ def test_a_recipe_is_a_mapping(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_without_a_recipe_is_no_lesson(tmp_path: Path) -> None:
     """The message names the folder that was looked into."""
-    with pytest.raises(LessonError, match=r"nowhere: no lesson\.yaml here"):
+    with pytest.raises(LessonError, match="nowhere: there is no such folder"):
         lesson.read(tmp_path / "nowhere")
 
 

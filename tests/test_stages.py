@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, lesson, stages
+from lessonpress import canon, lesson, shipped, stages
 from tests import tiny
 
 VERBS = {stage: {"hash": "hashing"}.get(stage, stage) for stage in stages.ROOMS}
@@ -79,6 +79,15 @@ def test_a_change_of_code_moves_the_digest_of_its_stages_only(tmp_path: Path, mo
     view.write_text(view.read_text() + "# new\n")
     after = {stage: stages.digest(stage) for stage in stages.ROOMS}
     assert {stage for stage in before if before[stage] != after[stage]} == {"render", "publish", "site"}
+
+
+def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
+    """The files that `init` and `new` write are templates too, but nothing is rendered again because of them."""
+    folder = shipped.path("templates")
+    starters = {path for name in stages.STARTERS for path in (folder / name).rglob("*") if path.is_file()}
+    assert starters
+    assert not starters & set(stages.files("render"))
+    assert folder / "lesson.html.jinja" in stages.files("render")
 
 
 def test_the_note_of_code_changes_only_with_the_code(tmp_path: Path) -> None:

@@ -55,6 +55,28 @@ def test_whole_lines_are_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ended.confinement.limits["wall_seconds"] == 20
 
 
+def test_lines_are_told_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole lines only, without their mark, while the process still runs; what has no mark is told to nobody."""
+    heard: list[bytes] = []
+    alive = tmp_path / "alive"
+    seen: list[bool] = []
+
+    def meanwhile(line: bytes) -> None:
+        heard.append(line)
+        seen.append(alive.exists())
+        if line == b'"one"':
+            alive.touch()
+
+    code = f"""say("one")
+while not os.path.exists({str(alive)!r}): time.sleep(0.01)
+os.write(fd, mark + b' "t'); os.write(fd, b'wo"\\nstrange\\n'); say("three"); os.write(fd, mark + b' "half')"""
+    monkeypatch.setattr(supervise.run, "__kwdefaults__", {**supervise.run.__kwdefaults__, "meanwhile": meanwhile})
+    ended = run(tmp_path, monkeypatch, code)
+    assert heard[1:] == [b'"one"', b'"two"', b'"three"']
+    assert seen[:2] == [False, False]
+    assert ended.strange
+
+
 @pytest.mark.parametrize("forged", [b'{"ok": {}}\n', b"\n", b"00000000000000000000000000000000 {}\n"])
 def test_a_line_without_the_mark_voids_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forged: bytes
@@ -76,6 +98,14 @@ def test_the_environment_is_built_from_empty(tmp_path: Path, monkeypatch: pytest
     assert all(environment[key] == value for key, value in supervise.SETTINGS.items())
     assert (Path(cwd), stdin, arguments) == (tmp_path / "empty", "", ["one"])
     assert (randomised, own_session) == (0, True)
+
+
+@linux
+def test_who_looks_for_a_compiler_finds_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for a library asks a compiler where there is one, by way of a file that a worker cannot write."""
+    code = "import ctypes.util, shutil; say([shutil.which('sh'), ctypes.util.find_library('nothing-of-this-name')])"
+    ended = run(tmp_path, monkeypatch, code, layers=supervise.Layers(("privileges", "landlock")))
+    assert ended.lines == (b"[null, null]",), ended.printed
 
 
 @linux
@@ -182,7 +212,7 @@ LEAVING = {
     "deaf": ("if os.fork() == 0:\n    os.setsid()\n    [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 13, 15)]\n"
              "    time.sleep(60)\nsay(1)"),
     "stopped": "if os.fork() == 0:\n    os.setsid()\n    os.kill(os.getpid(), signal.SIGSTOP)\nsay(1)",
-    "program": "subprocess.Popen(['sleep', '60'], start_new_session=True)\nsay(1)",
+    "program": "subprocess.Popen(['/bin/sleep', '60'], start_new_session=True)\nsay(1)",
     "bomb": "for _ in range(6): os.fork()\nos.setsid() if os.getpid() != os.getsid(0) else 0\ntime.sleep(60)",
 }  # fmt: skip
 

@@ -43,6 +43,7 @@ experiment:
     metrics: [{id: total, value: sum, of: sum}]
 checks: checks.py
 """
+BROKEN = {"id": "broken", "sentence": "It is broken.", "failed": True, "measured": 2.0, "bound": 1.0}
 CHECKS = "# A check.\n\n\n\n\n\ndef check_it(runs):\n    return runs\n"
 
 
@@ -199,7 +200,8 @@ def _made(title: str, at: str, measured: float) -> tempfile.TemporaryDirectory[s
         "line": 7,
     }
     source = {**hashing.source(read), "document": lesson.kept(read)}
-    told = {"source": source, "capture": captured, "cases": cases, "checks": [check.verdict(evidence)]}
+    verdict = {**check.verdict(evidence), "mutants": [BROKEN]}
+    told = {"source": source, "capture": captured, "cases": cases, "checks": [verdict]}
     for name, content in told.items():
         canon.write(room / f"{name}.json", canon.compact(content))
     canon.write(room / "cases.csv", record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))

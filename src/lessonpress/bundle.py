@@ -16,6 +16,7 @@ from typing import Any
 from lessonpress import canon
 
 WORKER = Path(__file__).parent / "worker"
+NEEDED = ("torch", "numpy", "safetensors")  # what a reader installs
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})
 NOT_BUNDLED = frozenset({"bundle.zip", "index.html", "cases.csv", "ro-crate-metadata.json"})
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -24,7 +25,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 def requirements() -> str:
     """The packages that run.py needs, at the versions that made the record."""
     words = "# Everything that run.py needs. A CPU build of torch is enough: nothing here uses a GPU.\n"
-    return words + "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in ("torch", "numpy", "safetensors"))
+    return words + "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in NEEDED)
 
 
 def worker_files() -> dict[str, bytes]:

@@ -20,7 +20,8 @@ PROSE = frozenset({"title", "question", "description", "category", "tags", "cura
 WORDS = frozenset({"title", "description", "label", "note"})
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})
-MACHINE = ("python", "torch", "initialisation", "settings", "cpu", "host", "isolation", "productRevision", "capturedAt")
+MACHINE = ("lessonpress", "python", "torch", "initialisation", "settings", "cpu", "host", "isolation",
+           "productRevision", "capturedAt")  # fmt: skip
 SHOWN, BEFORE = 200, 40  # characters of a long value, and of those before and after what differs
 RECIPE, ABSENT = "lesson.yaml", "absent"
 

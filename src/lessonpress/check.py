@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessonpress import canon, judging, lesson
+from lessonpress.errors import LessonErrors
+from lessonpress.recipe import Recipe
 from lessonpress.settings import Config
 
 
 def check(config: Config, slug: str) -> None:
-    """Write `work/<slug>/checks.json`. A failing check is a verdict, not an error: publish is the gate."""
+    """Write `work/<slug>/checks.json`. A failing check is a verdict, not an error: publish is the gate.
+
+    Every check is also put to the broken variants that name it, on which it must fail.
+    """
     read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
-    captured = canon.read(config.room(slug) / "capture.json")
-    found = judging.checks(config, read, captured) if read.recipe.checks else []
-    canon.write(config.room(slug) / "checks.json", canon.pretty([verdict(entry) for entry in found]))
+    captured, mutants = (canon.read(config.room(slug) / name) for name in ("capture.json", "mutants.json"))
+    found, broken = judging.checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
+    _require_known(read, [entry["id"] for entry in found])
+    told = [{**verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
+    canon.write(config.room(slug) / "checks.json", canon.pretty(told))
+
+
+def _require_known(read: lesson.Lesson, checks: Sequence[str]) -> None:
+    """A broken variant names checks that there are. Raises LessonErrors at the recipe's lines."""
+    unknown = [
+        read.error(("mutants", i, "breaks", k), f"no check is called {name}", f"checks: {', '.join(checks)}")
+        for i, mutant in enumerate(read.recipe.mutants) for k, name in enumerate(mutant.breaks) if name not in checks
+    ]  # fmt: skip
+    if unknown:
+        raise LessonErrors(unknown)
+
+
+def _on_mutants(recipe: Recipe, check: str, broken: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """What a check said of each broken variant that is there to break it."""
+    out = []
+    for mutant in recipe.mutants:
+        if check in mutant.breaks:
+            told = verdict(next(entry for entry in broken[mutant.id] if entry["id"] == check))
+            out.append({"id": mutant.id, "sentence": mutant.sentence, "failed": not told["passed"],
+                        "measured": told["measured"], "bound": told["bound"]})  # fmt: skip
+    return out
 
 
 def verdict(entry: Mapping[str, Any]) -> dict[str, Any]:

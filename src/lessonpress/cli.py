@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import difflib
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lessonpress import __version__, arrows
+from lessonpress import __version__, arrows, authoring
+from lessonpress.authoring import CONFIG, ConfigFile
 
 app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
-ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
-CONFIG = Path("config.yaml")
+for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
+    app.command()(command)
 
 
 @app.command("hash")
@@ -68,42 +67,18 @@ def site(config: ConfigFile = CONFIG) -> None:
 
 
 @app.command()
-def lint(
-    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
-) -> None:
-    """Read and validate lessons (all of them without a name); nothing is run."""
-    settings = arrows.settings(config)
-    found = slugs or sorted(path.parent.name for path in Path(settings.lessons).glob("*/lesson.yaml"))
-    read, source = arrows.room("lesson").read, arrows.room("hashing").source
-    arrows.each(found, lambda slug: f"{slug}: good" if source(read(settings.lesson(slug))) else None)
-
-
-@app.command()
-def preview(
-    path: Annotated[Path, typer.Argument(help="A lesson's folder.")],
-    out: Annotated[Path | None, typer.Option(help="Where the revision folder is put.", metavar="DIR")] = None,
+def prepare(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="SLUG…")] = None,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Train again, compare with what is stored, write nothing; "
+                                                          "without a name, every lesson that has a training.")] = False,
     config: ConfigFile = CONFIG,
-) -> None:
-    """Take any lesson folder through everything but publishing."""
-    folder = path.resolve()
-    with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        settings = arrows.settings(config).model_copy(update={"lessons": str(folder.parent), "work": scratch})
-        for verb in ("hash", "execute", "record", "check", "render"):
-            arrows.go(verb, [folder.name], config=settings)
-        to = out or Path(f"preview-{folder.name}")
-        _placed(settings.room(folder.name) / "revision", to)
-        typer.echo(f"{to / 'index.html'}")
-        arrows.room("publish").require_passed(settings, folder.name)
-
-
-def _placed(made: Path, to: Path) -> None:
-    """Put a finished folder into its place, whole or not at all; into one that exists, its files are copied."""
-    if to.exists():
-        shutil.copytree(made, to, dirs_exist_ok=True)
-        return
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:
-        shutil.copytree(made, Path(beside) / to.name).rename(to)
+) -> None:  # fmt: skip
+    """Run lessons' training and store the weights as source, beside the recipe."""
+    settings, room = arrows.settings(config), arrows.room("prepare")
+    if not slugs and not repeat:
+        raise typer.BadParameter("name the lessons whose weights are to be made")
+    verb = room.repeat if repeat else room.prepare
+    arrows.each(slugs or room.prepared_lessons(settings), lambda slug: verb(settings, slug))
 
 
 @app.command()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from lessonpress import documents, places
 from lessonpress.errors import LessonError, LessonErrors
@@ -41,6 +43,25 @@ def read(path: Path = DEFAULT) -> Config:
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of config.yaml, as workflow/schemas/config.schema.json holds it."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+
+
+def text() -> str:
+    """config.yaml with every setting at its default, and what it means."""
+    head = "# Settings of this repository. What stands here is each one's default, so any line may be left out."
+    return "\n".join([head, *_lines(Config, Config(), "")]) + "\n"
+
+
+def _lines(of: type[BaseModel], given: BaseModel, indent: str) -> Iterator[str]:
+    for name, field in of.model_fields.items():
+        value = getattr(given, name)
+        if not indent:
+            yield ""
+        yield f"{indent}# {field.description}"
+        if isinstance(value, BaseModel):
+            yield f"{indent}{name}:"
+            yield from _lines(type(value), value, f"{indent}  ")
+        else:
+            yield f"{indent}{name}: {json.dumps(value) if value == '' else value}"
 
 
 def _told(detail: Any, placed: places.Placed, name: str) -> LessonError:

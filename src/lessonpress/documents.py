@@ -16,6 +16,14 @@ from lessonpress.places import Path, Placed, spelled
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 1_000_000, 50_000, 60
 MAX_TEXT, MAX_BITS = 100_000, 1023  # of one text in characters, of one whole number (so that it is a finite float)
 _HALF = re.compile("[\ud800-\udfff]")  # half a character: no file can hold it
+# What the parser says, and what has mostly been typed.
+USUAL = {
+    "'\\t'": "Indent with spaces.",
+    "mapping values are not allowed": "Put a text with a colon into quotes.",
+    "expected ':'": "Write the key, a colon, a space, the value.",
+    "expected <block end>": "Let the keys of one mapping begin in the same column.",
+    "expected ',' or": "Close the bracket, and put a text with commas or brackets into quotes.",
+}
 MANY, FEW = "too many or too deeply nested values", f"at most {MAX_NODES}, {MAX_DEPTH} deep"
 
 
@@ -35,15 +43,23 @@ def read(text: str, name: str) -> Placed:
     except _Large as error:
         raise LessonError(f"{name}:{error.line}", MANY, FEW) from None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise LessonError(f"{name}:{line}", f"this is no YAML: {error.problem or error.context}") from None
+        raise _no_yaml(error, name) from None
     except RecursionError:
         raise LessonError(name, "the values nest too deeply", f"at most {MAX_DEPTH} deep") from None
     except (YAMLError, ValueError) as error:
         raise LessonError(name, f"this is no YAML: {' '.join(str(error).split())[:300]}") from None
     walk = _Walk(name)
     return Placed(walk.value(root, (), 1) if root is not None else None, walk.lines)
+
+
+def _no_yaml(error: MarkedYAMLError, name: str) -> LessonError:
+    """The parser's finding at the line where the mistake is, and the usual cause in words."""
+    told = error.problem or error.context or ""
+    # A key without its colon is noticed on the next line only.
+    mark = error.context_mark if "expected ':'" in told else error.problem_mark
+    mark = mark or error.problem_mark or error.context_mark
+    fix = next((words for mistake, words in USUAL.items() if mistake in told), "")
+    return LessonError(f"{name}:{mark.line + 1 if mark else 1}", f"this is no YAML: {told}", "", fix)
 
 
 class _Large(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import tempfile
 import time
@@ -19,49 +20,57 @@ from lessonpress.settings import Config
 
 
 def execute(config: Config, slug: str) -> None:
-    """Run the lesson's plan in a confined process and write `work/<slug>/capture.json`.
+    """Run the lesson's plan in a confined process; write `work/<slug>/capture.json` and `mutants.json`.
 
+    The second holds what the broken variants recorded; only `check` reads it.
     Raises LessonError, naming the lesson's file and line, when its code fails, answers nothing or hits a limit.
     """
     room = config.room(slug)
     source = canon.read(room / "source.json")
-    canon.write(room / "capture.json", canon.compact(run(config, source, config.lesson(slug))))
+    recorded, mutants = run(config, source, config.lesson(slug))
+    canon.write(room / "mutants.json", canon.compact(mutants))
+    canon.write(room / "capture.json", canon.compact(recorded))
 
 
-def run(config: Config, source: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The validated capture of one run of the lesson in `folder`, as `source` describes it."""
+def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id."""
     plan = source["plan"]
     what = plan["model"]["class"]
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         copied = copy(source, folder, Path(scratch) / "lesson")
+        mutants = broken(plan, copied, Path(scratch) / "mutants")
         plan_file = Path(scratch) / "plan.json"
         plan_file.write_text(canon.compact(plan), encoding="utf-8")
         cwd = Path(scratch) / "empty"
         cwd.mkdir()
-        ended = supervise.run("lessonpress.worker", [str(plan_file), str(copied)], cwd, config.limits, config.isolation)
+        arguments = [str(plan_file), str(copied), str(mutants)]
+        ended = supervise.run("lessonpress.worker", arguments, cwd, config.limits, config.isolation)
     if ended.limit or len(ended.lines) != 2:
         raise failures.of_process(folder, what, ended)
     try:
         facts, answer = (capture.loads(line) for line in ended.lines)
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             raise failures.of_lesson(answer["error"], folder, what, ended, recipe_place(answer["error"], plan, folder))
-        recorded = capture.validated(answer.get("ok") if isinstance(answer, dict) else None, plan)
+        recorded, variants = capture.answered(answer, plan)
     except capture.Malformed as error:
         raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
-    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}
+    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}, variants
 
 
 def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:
     """The recipe's line that a mistake belongs to when no line of the lesson's code took part in it."""
     read = lesson.read(folder)
+    mutants = [mutant["id"] for mutant in plan["mutants"]]
+    if told.get("mutant") in mutants:
+        return read.error(("mutants", mutants.index(told["mutant"])), "").where
     number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == told.get("run")), 0)
     key = (str(told["key"]),) if told.get("key") else ()
     args = read.said(number, "args")
     path: tuple[str | int, ...] = {
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
-        "call": read.said(number, "inputs"),
+        "call": read.said(number, "inputs"), "weights": read.said(number, "weights"), "prepare": ("prepare",),
     }.get(str(told.get("stage")), ())  # fmt: skip
     return read.error(path, "").where
 
@@ -79,6 +88,17 @@ def copy(source: Mapping[str, Any], folder: Path, to: Path) -> Path:
             raise LessonError(os.path.relpath(folder / file["path"]), "the file changed while the lesson was running",
                               "", "Run the same command again.")  # fmt: skip
         path.write_bytes(data)
+    return to
+
+
+def broken(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
+    """Make a whole lesson for every broken variant, each with its one place changed. Answers the folder of them all."""
+    to.mkdir()
+    for mutant in plan["mutants"]:
+        shutil.copytree(copied, to / mutant["id"])
+        path = to / mutant["id"] / mutant["file"]
+        text = path.read_bytes().decode("utf-8", errors="surrogateescape")
+        path.write_bytes(text.replace(mutant["find"], mutant["with"], 1).encode("utf-8", errors="surrogateescape"))
     return to
 
 

@@ -13,7 +13,7 @@ from lessonpress.supervise.ended import stated
 
 DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
          "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
-         "check": "running"}  # fmt: skip
+         "check": "running", "prepare": "preparing the weights", "weights": "reading the prepared weights"}  # fmt: skip
 # How each limit that the kernel holds shows in an exception: a type, or words of its message.
 LIMITS: Mapping[str, tuple[str, ...]] = {
     "memory_mib": ("MemoryError", "can't allocate memory", "not enough memory", "cannot allocate memory",
@@ -24,6 +24,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
 # Where bubblewrap runs, what a lesson must not read is not there.
 DENIED = ("PermissionError", "FileNotFoundError", "gaierror")
 DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 30]", "[Errno 38]", "Operation not permitted", "Permission denied")
+RUNS = "a broken variant runs to its end, so that the checks can fail on its numbers (lesson.yaml: mutants)"
 MAY = ("a lesson may read its own folder and the Python installation; it may not read other files, write, use the "
        "network, or start or signal processes")  # fmt: skip
 
@@ -38,16 +39,19 @@ def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at
     if isinstance(place, dict):
         where = f"{os.path.relpath(folder)}/{_text(place.get('file'))}:{_text(place.get('line'))}"
     stage, kind, message = (_text(told.get(key)) for key in ("stage", "type", "message"))
+    mutant = f" in the broken variant {_text(told.get('mutant'))}" if told.get("mutant") else ""
     if kind == "Refused":
-        return LessonError(where, message, _text(told.get("expected")), printed(ended))
+        fix = f"Run `lessonpress prepare {folder.name}`." if stage == "weights" and not mutant else ""
+        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), (fix + printed(ended)).strip())
     run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
     subject = _text(told.get("run")) if stage == "check" else f"of {what}"
-    seen = f"{DOING.get(stage, stage)} {subject}{'' if stage == 'check' else run}: {kind}: {message}"
+    seen = f"{DOING.get(stage, stage)} {subject}{mutant}{'' if stage == 'check' else run}: {kind}: {message}"
     if _text(told.get("context")):
         seen += f"; {_text(told.get('context'))}"
     if told.get("code"):
         seen += f"; the line reads `{_text(told.get('code'))}`"
-    return LessonError(where, seen, _because(kind, message, ended.confinement.limits), printed(ended))
+    because = _because(kind, message, ended.confinement.limits) or (RUNS if mutant else "")
+    return LessonError(where, seen, because, printed(ended))
 
 
 def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:

@@ -79,15 +79,6 @@ def _notes(told: Mapping[str, Any], *keys: str) -> bool:
     return all(told[key] is None or isinstance(told[key], str) for key in keys)
 
 
-def noted(note: str | None) -> str | None:
-    """A note that a history can hold, or None for an empty one. Raises LessonError for bytes that are no text."""
-    try:
-        (note or "").encode()
-    except UnicodeEncodeError:
-        raise LessonError("the note", f"{note!r} is no text", "UTF-8", "Write it again.") from None
-    return note or None
-
-
 def latest(history: Mapping[str, Any]) -> str | None:
     """The revision that was published last, whatever is current."""
     return history["revisions"][-1]["revision"] if history["revisions"] else None

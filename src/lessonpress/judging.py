@@ -17,14 +17,19 @@ Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
 CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 
 
-def checks(config: Config, read: Lesson, captured: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What every `check_…` of the lesson measured: `[{id, sentence, measured, bound, sense, line}]`, in file order."""
-    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []})
+def checks(
+    config: Config, read: Lesson, captured: Mapping[str, Any], mutants: Mapping[str, Any] | None = None
+) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """What every `check_…` measured on the lesson, and on each of its broken variants by id.
+
+    Each is `[{id, sentence, measured, bound, sense, line}]`, in file order.
+    """
+    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []}, mutants)
     record = read.recipe.experiment.record if read.recipe.experiment else None
     if not found["checks"] and not (record and any(metric.value.startswith("metric_") for metric in record.metrics)):
         raise read.error(("checks",), f"{read.recipe.checks} has no function that begins with check_",
                          "a file of checks asserts something", "Write one, or leave the key out.")  # fmt: skip
-    return list(found["checks"])
+    return list(found["checks"]), dict(found["mutants"])
 
 
 def metrics(
@@ -35,7 +40,10 @@ def metrics(
     return {(metric["run"], metric["id"]): metric["value"] for metric in found["metrics"]}
 
 
-def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, Any]:
+def _ask(
+    config: Config, read: Lesson, captured: Mapping[str, Any], task: Mapping[str, Any],
+    mutants: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         room = Path(scratch)
         for name, data in read.files.items():
@@ -45,6 +53,9 @@ def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mappin
         (room / "task.json").write_text(canon.compact(task), encoding="utf-8")
         (room / "empty").mkdir()
         arguments = [str(room / "capture.json"), str(room / "lesson"), str(room / "task.json")]
+        if mutants:
+            (room / "mutants.json").write_text(canon.compact(mutants), encoding="utf-8")
+            arguments.append(str(room / "mutants.json"))
         ended = supervise.run("lessonpress.worker.judge", arguments, room / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
     if ended.limit or len(ended.lines) != 1:
@@ -53,30 +64,44 @@ def _ask(config: Config, read: Lesson, captured: Mapping[str, Any], task: Mappin
         answer = capture.loads(ended.lines[0])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             raise failures.of_lesson(answer["error"], read.folder, what, ended)
-        return _validated(answer["ok"], task)
+        return _validated(answer["ok"], task, mutants or {})
     except (capture.Malformed, KeyError, TypeError) as error:
         where = os.path.relpath(read.folder / what)
         raise LessonError(where, f"the answer of the checks cannot be read: {error}") from None
 
 
-def _validated(answer: Any, task: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(answer, dict) or answer.keys() != {"checks", "metrics"}:
-        raise capture.Malformed("other keys than checks and metrics")
-    for part in ("checks", "metrics"):
-        if not isinstance(answer[part], list) or not all(isinstance(entry, dict) for entry in answer[part]):
-            raise capture.Malformed(f"{part} is no list of mappings")
-    for check in answer["checks"]:
-        texts = check.keys() == CHECK_KEYS and isinstance(check["id"], str) and isinstance(check["sentence"], str)
-        if not texts or check["sense"] not in ("<=", ">=") or type(check["line"]) is not int:
-            raise capture.Malformed("a check of another form")
-        _number(check["measured"])
-        _number(check["bound"])
+def _validated(answer: Any, task: Mapping[str, Any], mutants: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(answer, dict) or answer.keys() != {"checks", "metrics", "mutants"}:
+        raise capture.Malformed("other keys than checks, metrics and mutants")
+    _mappings(answer["metrics"], "metrics")
+    _checks(answer["checks"])
+    if not isinstance(answer["mutants"], dict) or list(answer["mutants"]) != list(mutants):
+        raise capture.Malformed("other mutants than were asked for")
+    for found in answer["mutants"].values():
+        _checks(found)
+        if [check["id"] for check in found] != [check["id"] for check in answer["checks"]]:
+            raise capture.Malformed("other checks on a mutant than on the lesson")
     asked = [(metric["run"], metric["id"]) for metric in task["metrics"]]
     if [(metric["run"], metric["id"]) for metric in answer["metrics"]] != asked:
         raise capture.Malformed("other metrics than were asked for")
     for metric in answer["metrics"]:
         _number(metric["value"])
     return answer
+
+
+def _mappings(value: Any, what: str) -> None:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise capture.Malformed(f"{what} is no list of mappings")
+
+
+def _checks(found: Any) -> None:
+    _mappings(found, "checks")
+    for check in found:
+        texts = check.keys() == CHECK_KEYS and isinstance(check["id"], str) and isinstance(check["sentence"], str)
+        if not texts or check["sense"] not in ("<=", ">=") or type(check["line"]) is not int:
+            raise capture.Malformed("a check of another form")
+        _number(check["measured"])
+        _number(check["bound"])
 
 
 def _number(value: Any) -> None:

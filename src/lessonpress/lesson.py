@@ -20,7 +20,7 @@ from lessonpress import canon, places
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
-from lessonpress.recipe import Experiment, Recipe, Spec
+from lessonpress.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
 
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
@@ -79,7 +79,7 @@ def read(folder: Path) -> Lesson:
     """
     name = os.path.relpath(folder / RECIPE)
     if not (folder / RECIPE).is_file():
-        raise LessonError(os.path.relpath(folder), f"no {RECIPE} here", "every lesson's folder holds one")
+        raise _no_recipe(folder)
     files = _files(folder)
     try:
         text = files[RECIPE].decode("utf-8-sig")
@@ -96,6 +96,19 @@ def read(folder: Path) -> Lesson:
     if mistakes:
         raise LessonErrors(mistakes)
     return lesson
+
+
+def _no_recipe(folder: Path) -> LessonError:
+    """Why there is no recipe: no such lesson (with the nearest that there is), another ending, or none at all."""
+    where = os.path.relpath(folder)
+    if not folder.is_dir():
+        known = [path.parent.name for path in folder.parent.glob(f"*/{RECIPE}")]
+        near = difflib.get_close_matches(folder.name, known, n=1)
+        fix = f"Did you mean {near[0]}?" if near else f"To begin it, type: lessonpress new {folder.name}"
+        return LessonError(where, "there is no such folder", "", fix)
+    other = next((name for name in ("lesson.yml", "Lesson.yaml", "lesson.json") if (folder / name).is_file()), "")
+    return LessonError(where, f"no {RECIPE} here", "every lesson's folder holds one",
+                       f"Rename {other}." if other else "")  # fmt: skip
 
 
 def kept(read: Lesson) -> dict[str, Any]:
@@ -180,7 +193,9 @@ def _told(error: ValidationError, placed: Placed, name: str) -> list[LessonError
         elif kind == "extra_forbidden":
             seen, expected, fix = "unknown key", *_nearest(str(path[-1]), _known(path))
         else:
-            seen, expected, fix = f"{_shown(value)} given", _expected(detail), ""
+            quotes = kind == "string_type" and isinstance(value, (bool, int, float))
+            seen, expected = f"{_shown(value)} given", _expected(detail)
+            fix = "Write it in quotes." if quotes else ""
         if path not in found:
             where = f"{name}:{placed.line(path)}: {places.spelled(path)}"
             found[path] = LessonError(where, seen, expected, fix)
@@ -258,6 +273,7 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
     if recipe.checks and recipe.checks not in lesson.files:
         yield lesson.error(("checks",), f"there is no {recipe.checks} in the folder")
+    yield from _prepare_mistakes(lesson)
     yield from _doubles(lesson, [(("steps", i, "id"), step.id) for i, step in enumerate(recipe.steps)])
     if recipe.opening_step and recipe.opening_step not in {s.id for s in recipe.steps}:
         yield lesson.error(("opening_step",), f"no step is called {recipe.opening_step!r}")
@@ -265,6 +281,49 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield from _spec_mistakes(lesson, ("execution", "inputs", name), spec)
     if recipe.experiment:
         yield from _experiment_mistakes(lesson, recipe.experiment)
+    yield from _doubles(lesson, [(("mutants", i, "id"), mutant.id) for i, mutant in enumerate(recipe.mutants)])
+    for i, mutant in enumerate(recipe.mutants):
+        yield from _mutant_mistakes(lesson, ("mutants", i), mutant)
+
+
+def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[LessonError]:
+    """A broken variant differs in exactly one place of the lesson's code, and there are checks to notice it."""
+    change, checks = mutant.replace, lesson.recipe.checks
+    if not checks:
+        yield lesson.error((*at, "breaks"), "a broken variant needs checks that fail on it",
+                           "`checks:` names their file")  # fmt: skip
+    if change.file not in lesson.files or change.file == checks:
+        code = [name for name in lesson.files if name.endswith(".py") and name != checks]
+        yield lesson.error((*at, "replace", "file"), f"{change.file} is no code that the run uses",
+                           f"one of: {', '.join(code)}")  # fmt: skip
+        return
+    text = lesson.files[change.file].decode("utf-8", errors="replace")
+    lines = [str(text.count("\n", 0, found.start()) + 1) for found in re.finditer(re.escape(change.find), text)]
+    if len(lines) != 1:
+        seen = f"{change.find!r:.80} stands in {change.file} {len(lines)} times"
+        seen += f" (lines {', '.join(lines[:5])})" if lines else ""
+        yield lesson.error((*at, "replace", "find"), seen, "exactly once",
+                           "Copy more of the line, so that it names one place.")  # fmt: skip
+    if change.find == change.with_:
+        yield lesson.error((*at, "replace", "with"), "it is what stands there already", "code that breaks something")
+
+
+def _prepare_mistakes(lesson: Lesson) -> Iterator[LessonError]:
+    """Weights are asked for by name only where the recipe says how they are made, and by a file that is there."""
+    told, experiment = lesson.recipe.prepare, lesson.recipe.experiment
+    if told and told.file and told.file not in lesson.files:
+        yield lesson.error(("prepare", "file"), f"there is no {told.file} in the folder")
+    if told:
+        return
+    asked: list[tuple[Where, str | None]] = [(("execution", "weights"), lesson.recipe.execution.weights)]
+    if experiment:
+        asked += [(("experiment", "weights"), experiment.weights)]
+        asked += [(("experiment", group, i, "weights"), run.weights) for group in ("cases", "probes")
+                  for i, run in enumerate(getattr(experiment, group))]  # fmt: skip
+    for path, name in asked:
+        if name not in (None, DRAWN):
+            yield lesson.error(path, f"the weights {name!r} are asked for",
+                               "`prepare:` says how weights are made, or `drawn` for what the seed draws")  # fmt: skip
 
 
 def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[LessonError]:
@@ -295,6 +354,11 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     if experiment.control and experiment.control.input not in known:
         yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}",
                            f"inputs: {', '.join(sorted(known))}")  # fmt: skip
+    bounds = experiment.control.range if experiment.control else None
+    if bounds and not -math.inf < bounds[0] < bounds[1] < math.inf:
+        fix = f"Write [{bounds[1]}, {bounds[0]}]." if bounds[0] > bounds[1] else ""
+        expected = "two numbers, the smaller one first"
+        yield lesson.error((*at, "control", "range"), f"{bounds} given", expected, fix)
     arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
     yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
                                  for i, entry in enumerate(getattr(record, group))])  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock
+from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock, publish
 from lessonpress.errors import LessonError, visible
 from lessonpress.settings import Config
 
@@ -60,9 +60,10 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
         if (config.lesson(slug) / "lesson.yaml").is_file():
             raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
                               "Remove the folder (or give it its new name) first.")  # fmt: skip
+        note = publish.readable(note)
         if to and (to == slug or history.latest(history.read(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
-        history.write(config.published(slug), history.retired(told, execute.captured_at(), to, history.noted(note)))
+        history.write(config.published(slug), history.retired(told, execute.captured_at(), to, note))
     return f"{slug}: retired" + (f"; it goes on as {to}" if to else "")
 
 

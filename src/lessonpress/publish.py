@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, history, identity, lock
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, visible
 from lessonpress.settings import Config
 
+NOTHING = "Nothing was published; earlier revisions stay as they are."
+EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
+           "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
 DAMAGED = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
 NOTE = "LESSONPRESS_NOTE"  # how `snakemake --config note=…` reaches the verb without being a parameter of its rule
 
@@ -25,7 +28,8 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     room = config.room(slug)
     rendered = canon.read(room / "rendered.json")
     require_passed(config, slug)
-    note = history.noted(note or os.environ.get(NOTE))
+    require_teeth(config, slug)
+    note = readable(note or os.environ.get(NOTE))
     with lock.alone(Path(config.results)):
         lock.sweep(config.published(slug))
         revision, words = _placed(config, rendered, note)
@@ -34,20 +38,54 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     return f"{slug}: {words}"
 
 
+def readable(note: str | None) -> str | None:
+    """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
+    if note and visible(note) != note:  # also half a character, which no file can hold
+        raise LessonError("the note", f"{note!r} holds what cannot be seen", "plain text", "Write it again.")
+    if note:
+        importlib.import_module("lessonpress.prose").inline(note, where="the note")
+    return note or None
+
+
 def require_passed(config: Config, slug: str) -> None:
-    """The gate: every check must have passed, else LessonError with a line for each that did not."""
+    """The gate: every check must have passed, and failed on the broken variants that name it, else LessonErrors."""
     checks = canon.read(config.room(slug) / "checks.json")
-    failed = [check for check in checks if not check["passed"]]
-    if failed:
-        raise LessonErrors([_failure(config, slug, check) for check in failed])
+    faults = [_failure(config, slug, check) for check in checks if not check["passed"]]
+    faults += [_survival(config, slug, check, mutant)
+               for check in checks for mutant in check["mutants"] if not mutant["failed"]]  # fmt: skip
+    if faults:
+        raise LessonErrors(faults)
+
+
+def require_teeth(config: Config, slug: str) -> None:
+    """The other gate: a check that no broken variant is there to break proves nothing, hence LessonErrors."""
+    if faults := toothless(config, slug):
+        raise LessonErrors(faults)
+
+
+def toothless(config: Config, slug: str) -> list[LessonError]:
+    """The checks that no broken variant of the lesson names, each with what to write."""
+    checks = canon.read(config.room(slug) / "checks.json")
+    return [LessonError(_place(config, slug, check), "no broken variant shows that this check can fail",
+                        "at least one entry of lesson.yaml's `mutants:` whose `breaks:` names it", EXAMPLE)
+            for check in checks if not check["mutants"]]  # fmt: skip
 
 
 def _failure(config: Config, slug: str, check: dict[str, Any]) -> LessonError:
+    return LessonError(_place(config, slug, check), f"the check fails: measured {check['measured']!r}",
+                       f"it must be {check['sense']} {check['bound']!r} ({check['sentence']})", NOTHING)  # fmt: skip
+
+
+def _survival(config: Config, slug: str, check: dict[str, Any], mutant: dict[str, Any]) -> LessonError:
+    seen = f"the check passes on the broken variant {mutant['id']}: measured {mutant['measured']!r}"
+    return LessonError(_place(config, slug, check), seen,
+                       f"it must fail there, and be {check['sense']} {mutant['bound']!r} only on the lesson itself",
+                       f"Sharpen the check, or take it out of the variant's `breaks:`. {NOTHING}")  # fmt: skip
+
+
+def _place(config: Config, slug: str, check: dict[str, Any]) -> str:
     file = canon.read(config.room(slug) / "source.json")["plan"]["checks"]
-    where = f"{os.path.relpath(config.lesson(slug) / file)}:{check['line']}: {check['id']}"
-    return LessonError(where, f"the check fails: measured {check['measured']!r}",
-                       f"it must be {check['sense']} {check['bound']!r} ({check['sentence']})",
-                       "Nothing was published; earlier revisions stay as they are.")  # fmt: skip
+    return f"{os.path.relpath(config.lesson(slug) / file)}:{check['line']}: {check['id']}"
 
 
 def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple[str, str]:

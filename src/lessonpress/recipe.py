@@ -16,6 +16,7 @@ Dtype = Literal[
 FloatDtype = Literal["float32", "float64", "float16", "bfloat16"]
 Fill = Literal["zeros", "ones", "rand", "randn", "arange", "eye", "ramp"]
 Size = Annotated[int, Field(ge=0)]
+DRAWN = "drawn"  # in the place of a name of prepared weights: those that the seed draws
 
 
 class Record(BaseModel):
@@ -27,196 +28,269 @@ class Record(BaseModel):
 class Spec(Record):
     """An input: a filled tensor, literal values, a plain value, or a list, tuple or dict of inputs."""
 
-    shape: list[Size] | None = None
-    dtype: Dtype | None = None
-    fill: Fill | bool | int | float | None = None
-    start: float | int | None = None
-    step: float | int | None = None
-    values: Any = None
-    literal: Any = None
-    list_: list[Spec] | None = Field(None, alias="list")
-    tuple_: list[Spec] | None = Field(None, alias="tuple")
-    dict_: dict[str, Spec] | None = Field(None, alias="dict")
+    shape: list[Size] | None = Field(None,
+        description="Sizes of the axes, the outermost first; `[]` is a single number.")
+    dtype: Dtype | None = Field(None, description="The numbers' type; float32 unless said otherwise.")
+    fill: Fill | bool | int | float | None = Field(None,
+        description="Every value at once: a number, or a rule such as `zeros` or `randn` (drawn from the seed).")
+    start: float | int | None = Field(None, description="The first value of the fill `ramp`.")
+    step: float | int | None = Field(None, description="What each next value of the fill `ramp` adds, row by row.")
+    values: Any = Field(None, description="The values themselves, as nested lists.")
+    literal: Any = Field(None, description="A value that is no tensor: a number, a text, true, false, or null.")
+    list_: list[Spec] | None = Field(None, alias="list", description="A Python list of inputs.")
+    tuple_: list[Spec] | None = Field(None, alias="tuple", description="A Python tuple of inputs.")
+    dict_: dict[str, Spec] | None = Field(None, alias="dict", description="A Python dict of inputs by key.")
 
 
 class Model(Record):
     """Which class of which file is built, with what constructor arguments."""
 
-    file: FileName = "model.py"
-    class_: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$")] = Field(alias="class")
-    args: dict[str, Any] = {}
-
-
-class Execution(Record):
-    """The run that `run.py` repeats."""
-
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    mode: Literal["eval", "train"] = "eval"
-    dtype: FloatDtype = "float32"
-    inputs: dict[str, Spec] = {}
-
-
-class Control(Record):
-    """The input that the cases change, and the range in which a reader may move it."""
-
-    input: str
-    label: str | None = None
-    range: Annotated[list[float | int], Field(min_length=2, max_length=2)] | None = None
-
-
-class Run(Record):
-    """A probe: one more run that checks may look at. It overrides some of what the cases share."""
-
-    id: Id
-    inputs: dict[str, Spec] = {}
-    args: dict[str, Any] = {}
-    parameters: dict[str, Spec] = {}
-
-
-class Case(Run):
-    """A run that is shown to readers."""
-
-    label: str | None = None
-    note: str | None = None
-    target: str | None = None
-
-
-class Axis(Record):
-    """What one axis of a recorded array counts, and the names of its places."""
-
-    name: str | None = None
-    labels: list[str] | None = None
-
-
-class Recorded(Record):
-    """An array to publish: where it arises (`tensor`), and how it is cut (`select`, `reshape`)."""
-
-    id: Id
-    label: str | None = None
-    tensor: str
-    select: str | None = None
-    reshape: list[int] | None = None
-
-
-class Matrix(Recorded):
-    """A recorded array of two or more axes."""
-
-    rows: Axis | None = None
-    columns: Axis | None = None
-    panels: list[Axis] | None = None
-
-
-class Vector(Recorded):
-    """A recorded array of one axis, or a single number."""
-
-    axis: Axis | None = None
-
-
-class Metric(Record):
-    """A number computed from a recorded array: a known statistic or a function of checks.py."""
-
-    id: Id
-    label: str | None = None
-    value: Annotated[str, StringConstraints(pattern=r"^(sum|mean|min|max|argmax|argmin|norm|metric_\w+)$")]
-    of: Id
-
-
-class Recording(Record):
-    """Everything that is published of each case."""
-
-    matrices: list[Matrix] = []
-    vectors: list[Vector] = []
-    metrics: list[Metric] = []
-
-
-class Experiment(Record):
-    """The cases, what they share, and what is recorded of them."""
-
-    title: str | None = None
-    description: str | None = None
-    target: str | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    mode: Literal["eval", "train"] | None = None
-    dtype: FloatDtype = "float64"
-    inputs: dict[str, Spec] = {}
-    control: Control | None = None
-    cases: Annotated[list[Case], Field(min_length=1)]
-    probes: list[Run] = []
-    record: Recording = Recording()
-
-
-class Paper(Record):
-    """A publication that the lesson rests on."""
-
-    title: str
-    url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
-
-
-class Milestone(Record):
-    """The step in the history of the field that the lesson shows."""
-
-    name: str
-    year: int | None = None
-    kind: str | None = None
-    fidelity: str | None = None
-    papers: list[Paper] = []
-
-
-class Step(Record):
-    """One station of the story, tied to a node of the graph."""
-
-    id: Id
-    target: str
-    title: str
-    note: str = ""
-
-
-class Term(Record):
-    """A glossary entry with a text for each level of reader."""
-
-    term: str
-    beginner: str = ""
-    expert: str = ""
-
-
-class Question(Record):
-    """A prediction to make first; its answer is an expression over the recorded values, computed at build time."""
-
-    id: Id
-    prompt: str
-    options: list[str] = []
-    answer: str
+    file: FileName = Field("model.py", description="The file that holds the class, in the lesson's folder.")
+    class_: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$")] = Field(alias="class",
+        description="The class, derived from torch.nn.Module.")
+    args: dict[str, Any] = Field({}, description="What its constructor is given, by name.")
 
 
 class Tolerance(Record):
     """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
 
-    atol: Annotated[float | int, Field(ge=0)]
-    rtol: Annotated[float | int, Field(ge=0)]
+    atol: Annotated[float | int, Field(ge=0)] = Field(description="The absolute part.")
+    rtol: Annotated[float | int, Field(ge=0)] = Field(description="The part relative to the published number.")
+
+
+class Prepare(Record):
+    """How weights are made, by training say: a seeded generator function of the lesson's, run by `lessonpress prepare`.
+
+    `function` of `file` (the model's, unless it says so) is called with the model, built and seeded as a run builds it,
+    and with `args`. What it yields is either a mapping of numbers, `{"step": 10, "of": 300, "loss": 0.4}`, which tells
+    how far it is, or a name and such a mapping, `"trained", {"loss": 0.1}`, which keeps the model's parameters and
+    buffers as they are then. A run asks for them with `weights: trained`: a case or probe before the experiment before
+    the execution; `weights: drawn` asks for what the seed draws, as does saying nothing anywhere. The seed is that of
+    the experiment (or of the execution, where there is none) unless it says so, so that weights as drawn are those
+    with which the training begins. `tolerance` holds a repeated training against the stored one.
+    """
+
+    file: FileName | None = Field(None, description="The file that holds the function; the model's unless said.")
+    function: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$")] = Field("prepare",
+        description="The generator function.")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(None,
+        description="The seed of the training; the experiment's, or the execution's, unless said otherwise.")
+    mode: Literal["eval", "train"] = Field("train", description="The model's mode while it is trained.")
+    args: dict[str, Any] = Field({}, description="What the function is given beside the model, by name.")
+    tolerance: Tolerance = Field(Tolerance(atol=1e-4, rtol=1e-3),
+        description="How far the weights and figures of a repeated training may lie from the stored ones.")
+
+
+class Execution(Record):
+    """The run that `run.py` repeats."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0,
+        description="All random generators start from it before the model is built, and again before the call.")
+    mode: Literal["eval", "train"] = Field("eval",
+        description="`eval`, or `train` where dropout and batch statistics are the lesson.")
+    dtype: FloatDtype = Field("float32",
+        description="The dtype of parameters and float inputs; weights are drawn in float32, then cast.")
+    weights: Id | None = Field(None,
+        description="The prepared weights to start from; `drawn`, or nothing, is what the seed draws.")
+    inputs: dict[str, Spec] = Field({},
+        description="What forward() is called with, by the names of its parameters and in their order.")
+
+
+class Control(Record):
+    """The input that the cases change, and the range in which a reader may move it."""
+
+    input: str = Field(description="The input that the page's slider moves.")
+    label: str | None = Field(None, description="Its name for readers.")
+    range: Annotated[list[float | int], Field(min_length=2, max_length=2)] | None = Field(None,
+        description="The least and the largest value that a reader may set.")
+
+
+class Run(Record):
+    """A probe: one more run that checks may look at. It overrides some of what the cases share."""
+
+    id: Id = Field(description="The run's name for checks and for prose.")
+    weights: Id | None = Field(None,
+        description="The prepared weights of this run; the experiment's unless said otherwise.")
+    inputs: dict[str, Spec] = Field({},
+        description="Inputs of this run; what is left out is inherited, dtype and shape too.")
+    args: dict[str, Any] = Field({}, description="Constructor arguments of this run.")
+    parameters: dict[str, Spec] = Field({}, description="Parameters of the model that are overridden, by name.")
+
+
+class Case(Run):
+    """A run that is shown to readers."""
+
+    label: str | None = Field(None, description="The case's name for readers.")
+    note: str | None = Field(None, description="What to see in this case; Markdown with TeX.")
+    target: str | None = Field(None,
+        description="The node that this case is about; the experiment's target unless said otherwise.")
+
+
+class Axis(Record):
+    """What one axis of a recorded array counts, and the names of its places."""
+
+    name: str | None = Field(None, description="What the axis counts, such as `source position`.")
+    labels: list[str] | None = Field(None, description="A name for each place along the axis.")
+
+
+class Recorded(Record):
+    """An array to publish: where it arises (`tensor`), and how it is cut (`select`, `reshape`)."""
+
+    id: Id = Field(description="The array's name for metrics, checks and prose.")
+    label: str | None = Field(None, description="The figure's title for readers.")
+    tensor: str = Field(
+        description="Where it arises: a module (`encoder[0]`), an operation, `input:NAME`, `param:NAME`, `output`.")
+    select: str | None = Field(None, description="Basic numpy indexing that cuts it, such as `[0, :, 1:3]`.")
+    reshape: list[int] | None = Field(None, description="The shape in which it is published.")
+
+
+class Matrix(Recorded):
+    """A recorded array of two or more axes."""
+
+    rows: Axis | None = Field(None, description="The axis before the last.")
+    columns: Axis | None = Field(None, description="The last axis.")
+    panels: list[Axis] | None = Field(None,
+        description="The axes before rows and columns, outermost first; each is shown as panels.")
+
+
+class Vector(Recorded):
+    """A recorded array of one axis, or a single number."""
+
+    axis: Axis | None = Field(None, description="The only axis.")
+
+
+class Metric(Record):
+    """A number computed from a recorded array: a known statistic or a function of checks.py."""
+
+    id: Id = Field(description="The number's name for prose.")
+    label: str | None = Field(None, description="Its title for readers.")
+    value: Annotated[str, StringConstraints(pattern=r"^(sum|mean|min|max|argmax|argmin|norm|metric_\w+)$")] = Field(
+        description="A statistic (sum, mean, min, max, argmax, argmin, norm), or a function `metric_…` of checks.py.")
+    of: Id = Field(description="The id of the recorded array that it is computed from.")
+
+
+class Recording(Record):
+    """Everything that is published of each case."""
+
+    matrices: list[Matrix] = Field([], description="Arrays of two or more axes.")
+    vectors: list[Vector] = Field([], description="Arrays of one axis, or single numbers.")
+    metrics: list[Metric] = Field([], description="Numbers that are computed from recorded arrays.")
+
+
+class Experiment(Record):
+    """The cases, what they share, and what is recorded of them."""
+
+    title: str | None = Field(None, description="The example's heading.")
+    description: str | None = Field(None, description="What is held fixed and what is changed; Markdown with TeX.")
+    target: str | None = Field(None, description="The node of the graph that the cases are about.")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(None,
+        description="The seed of every case; the execution's unless said otherwise.")
+    mode: Literal["eval", "train"] | None = Field(None, description="The execution's unless said otherwise.")
+    dtype: FloatDtype = Field("float64",
+        description="Float inputs and parameters are cast to it; float64 records agree on every machine.")
+    weights: Id | None = Field(None,
+        description="The prepared weights of every case; the execution's unless said otherwise.")
+    inputs: dict[str, Spec] = Field({}, description="What the cases share; it replaces what the execution says.")
+    control: Control | None = Field(None, description="The input that the cases change and that a reader may move.")
+    cases: Annotated[list[Case], Field(min_length=1)] = Field(description="The runs that readers compare, in order.")
+    probes: list[Run] = Field([], description="Runs for the checks alone; readers are never offered them.")
+    record: Recording = Field(Recording(), description="What is published of each case.")
+
+
+class Paper(Record):
+    """A publication that the lesson rests on."""
+
+    title: str = Field(description="The publication's title.")
+    url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = Field(None,
+        description="Its address on the web.")
+
+
+class Milestone(Record):
+    """The step in the history of the field that the lesson shows."""
+
+    name: str = Field(description="What was new.")
+    year: int | None = Field(None, description="When it was first published.")
+    kind: str | None = Field(None, description="Such as `Component` or `Model`.")
+    fidelity: str | None = Field(None, description="What is as in the papers and what is not; Markdown with TeX.")
+    papers: list[Paper] = Field([], description="The publications that the lesson rests on.")
+
+
+class Step(Record):
+    """One station of the story, tied to a node of the graph."""
+
+    id: Id = Field(description="The step's name, for `opening_step`.")
+    target: str = Field(description="The node of the graph that the step is about.")
+    title: str = Field(description="The step's heading.")
+    note: str = Field("", description="The step's text; Markdown with TeX.")
+
+
+class Term(Record):
+    """A glossary entry with a text for each level of reader."""
+
+    term: str = Field(description="The word, as it stands in the prose.")
+    beginner: str = Field("", description="What it means, in everyday words.")
+    expert: str = Field("", description="What it means, exactly.")
+
+
+class Question(Record):
+    """A prediction to make first; its answer is an expression over the recorded values, computed at build time."""
+
+    id: Id = Field(description="The question's name.")
+    prompt: str = Field(description="What the reader is asked to predict.")
+    options: list[str] = Field([], description="Answers to choose from; without them the reader guesses a number.")
+    answer: str = Field(
+        description="An expression over recorded values, such as `up.y | argmax`; an option is named by its place.")
+
+
+class Replacement(Record):
+    """One place of one file of the lesson, and what stands there instead."""
+
+    file: FileName = Field(description="A Python file of the lesson, but not the checks'.")
+    find: Annotated[str, Field(min_length=1)] = Field(description="Text that stands in the file exactly once.")
+    with_: str = Field(alias="with", description="What stands there instead.")
+
+
+class Mutant(Record):
+    """A broken variant of the lesson, on which the checks that it names must fail."""
+
+    id: Id = Field(description="The variant's name.")
+    sentence: str = Field(description="What is broken, in a learner's words.")
+    replace: Replacement = Field(description="The one change that breaks it.")
+    breaks: Annotated[list[Annotated[str, StringConstraints(pattern=r"^check_\w+$")]], Field(min_length=1)] = Field(
+        description="The checks that must fail on it.")
 
 
 class Recipe(Record):
     """A whole lesson.yaml."""
 
-    schema_: Literal[1] = Field(alias="schema")
-    slug: Slug
-    title: str
-    question: str = ""
-    description: str = ""
-    category: str = ""
-    tags: list[str] = []
-    curator: str = ""
-    attribution: str = ""
-    license: str = ""
-    limitations: str = ""
-    milestone: Milestone | None = None
-    model: Model
-    execution: Execution
-    experiment: Experiment | None = None
-    tolerance: Tolerance | None = None
-    checks: FileName | None = None
-    scope: str = ""
-    opening_step: Id | None = None
-    steps: list[Step] = []
-    questions: list[Question] = []
-    glossary: list[Term] = []
+    schema_: Literal[1] = Field(alias="schema", description="The version of this format.")
+    slug: Slug = Field(description="The lesson's name in addresses; it equals the folder's name.")
+    title: str = Field(description="The lesson's title: a question or a claim.")
+    question: str = Field("", description="The one question that the lesson answers.")
+    description: str = Field("", description="What a reader will do and see; Markdown with TeX.")
+    category: str = Field("", description="The heading under which the catalogue lists the lesson.")
+    tags: list[str] = Field([], description="Words by which the catalogue finds it.")
+    curator: str = Field("", description="Who answers for the lesson.")
+    attribution: str = Field("", description="Whose work the lesson uses.")
+    license: str = Field("", description="On what terms model and text may be used.")
+    limitations: str = Field("", description="What the lesson does not show; Markdown with TeX.")
+    milestone: Milestone | None = Field(None, description="The step in the history of the field that the lesson shows.")
+    model: Model = Field(description="The class that is run.")
+    prepare: Prepare | None = Field(None, description="How weights are made before any run, by training say.")
+    execution: Execution = Field(description="The run that run.py repeats.")
+    experiment: Experiment | None = Field(None, description="The runs that are recorded and shown.")
+    tolerance: Tolerance | None = Field(None,
+        description="How far a number that is made again may lie from the published one.")
+    checks: FileName | None = Field(None, description="The file with the check functions, usually checks.py.")
+    mutants: list[Mutant] = Field([], description="Broken variants of the lesson, on which its checks must fail.")
+    scope: str = Field("", description="One sentence that says what the lesson covers.")
+    opening_step: Id | None = Field(None, description="The step that is shown first.")
+    steps: list[Step] = Field([], description="The story, station by station.")
+    questions: list[Question] = Field([], description="Predictions to make before reading on.")
+    glossary: list[Term] = Field([], description="Terms with a text for each level of reader.")
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of lesson.yaml, by which an editor completes keys and shows mistakes."""
+    body = Recipe.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "lesson.schema.json", **body}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lessonpress import canon, judging, lesson
+from lessonpress import axes, canon, judging, lesson
+from lessonpress.errors import LessonErrors
 from lessonpress.recipe import Case, Metric, Recipe, Recorded
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
@@ -82,6 +83,8 @@ def _arrays(read: lesson.Lesson, run: recorded.Run) -> Iterator[tuple[str, recor
         if kind == "vectors" and cut.ndim > 1:
             raise read.error(place, f"an array of shape {list(cut.shape)}", "a vector has one axis or none",
                              "Record it under matrices, or select a part of it.")  # fmt: skip
+        if mistakes := list(axes.unlike(read, place, entry, cut.shape)):
+            raise LessonErrors(mistakes)
         yield entry.id, cut
 
 

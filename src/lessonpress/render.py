@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 from collections.abc import Mapping
 from typing import Any
@@ -19,12 +20,14 @@ from lessonpress import (
     manifest,
     page,
     picture,
+    prepared,
     provenance,
     replay,
     schema,
     stages,
     weights,
 )  # fmt: skip
+from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
@@ -65,7 +68,7 @@ def revision(
     stored = weights.file(captured)
     certificate = replay.of_capture(captured)
     body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs,
-                       stages.digest("render"))  # fmt: skip
+                       stages.digest("render"), prepared.provenance(read, source["plan"]))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),
@@ -75,7 +78,12 @@ def revision(
     }  # fmt: skip
     alive = _alive(read, captured, drawn, graphs)
     # The page is made once, with an id that stands for the one to come; nothing else in it hangs on the id.
-    shown = _page(read, {**body, "revision": STAND_IN, "files": _listed(read, STAND_IN, files)}, picture_text, alive)
+    told = {**body, "revision": STAND_IN, "files": _listed(read, STAND_IN, files)}
+    try:
+        shown = _page(read, told, picture_text, alive)
+    except LessonError:
+        _readable(read, checks)
+        raise
     text = identity.of(source, captured, cases, files, page.blanked(shown, STAND_IN), canon.digest(stored))
     name = identity.revision(text)
     files["identity.json"], files["index.html"] = text.encode(), shown.replace(STAND_IN, name).encode()
@@ -111,6 +119,14 @@ def _alive(
         "folded": sorted(layout.fold(layers, connections)), "pictures": page.views(drawn, draw),
         "own_graphs": {name: drawn_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
     }  # fmt: skip
+
+
+def _readable(read: lesson.Lesson, checks: list[Mapping[str, Any]]) -> None:
+    """Raise what is wrong with the lesson's words at their own lines; the page knows them without their places."""
+    file = os.path.relpath(read.folder / (read.recipe.checks or ""))
+    told = [(f"{file}:{check['line']}: {check['id']}", str(check["sentence"])) for check in checks]
+    if found := page.unreadable(read, told):
+        raise LessonErrors(found)
 
 
 def _page(read: lesson.Lesson, body: Mapping[str, Any], picture_text: str, alive: Mapping[str, Any]) -> str:

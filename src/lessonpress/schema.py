@@ -131,6 +131,16 @@ class Experiment(_Part):
     cases: list[CasePart]
 
 
+class OnMutant(_Part):
+    """What a check said of a broken variant of the lesson: it has teeth where it failed there."""
+
+    id: str
+    sentence: str
+    failed: bool
+    measured: Real
+    bound: Real
+
+
 class Check(_Part):
     """A numerical check with its evidence."""
 
@@ -141,6 +151,7 @@ class Check(_Part):
     bound: Real
     sense: Literal["<=", ">="]
     margin: Real
+    mutants: list[OnMutant] = []
 
 
 class Inputs(_Part):
@@ -159,6 +170,34 @@ class Execution(_Part):
     deterministic: bool
 
 
+class KeptWeights(_Part):
+    """The model as it was at one moment of its training."""
+
+    name: str
+    figures: dict[str, float | int]
+
+
+class Prepared(_Part):
+    """How the weights that runs start from were made, where they are not as drawn.
+
+    `lines` counts the steps that were told, `first` and `last` are their figures; `runs` says by run which weights it
+    starts from; `changedSince` names what is no longer as it was when they were made.
+    """
+
+    file: str
+    function: str
+    seed: int
+    torch: str
+    lines: int = Field(ge=0)
+    first: dict[str, float | int] | None
+    last: dict[str, float | int] | None
+    kept: list[KeptWeights]
+    weightsSha256: Hex64
+    madeFrom: Hex64
+    changedSince: list[str]
+    runs: dict[str, str]
+
+
 class Provenance(_Part):
     """Who ran what, where, when and how."""
 
@@ -173,6 +212,7 @@ class Provenance(_Part):
     method: str
     scope: str
     numericalChecks: list[str]
+    prepared: Prepared | None = None
 
 
 class File(_Part):

@@ -10,11 +10,12 @@ from typing import Any
 from lessonpress import canon, history, lock, page
 from lessonpress.settings import Config, Site
 
-SCHEMA = "manifest.schema.json"  # generated from schema.py, which takes longer to import than this verb to run
+# Generated from schema.py and recipe.py, which take longer to import than this verb to run.
+SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
 
 
 def site(config: Config) -> str:
-    """Write the catalogue, every lesson's history page and the manifest's schema; a file that is right stays as it is.
+    """Write the catalogue, every lesson's history page and the schemas; a file that is right stays as it is.
 
     Answers what was done, in words.
     """
@@ -66,13 +67,18 @@ def _pages(results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any
         out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
     out[results / "index.html"] = page.catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = page.missing(title=about.title, base_url=about.base_url)
-    out[results / "schema" / "manifest.schema.json"] = (page.templates_folder() / SCHEMA).read_text(encoding="utf-8")
+    out |= {results / "schema" / name: schema(name) for name in SCHEMAS}
     if about.base_url:
         shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
         around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]
         out[results / "feed.xml"] = page.feed(events, title=about.title, base_url=about.base_url)
         out[results / "sitemap.xml"] = page.sitemap([*around, *shown], base_url=about.base_url)
     return out
+
+
+def schema(name: str) -> str:
+    """The text of a published JSON Schema."""
+    return (page.templates_folder() / name).read_text(encoding="utf-8")
 
 
 def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:

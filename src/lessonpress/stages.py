@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -17,29 +18,33 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from lessonpress import shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
     *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
-    "picture", "plan", "prose", "provenance", "render", "replay", "schema", "stages", "weights", "worker/*",
-    "templates/*",
+    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "shipped", "stages",
+    "weights", "worker/*", "templates/*",
 )  # fmt: skip
+# Templates of files that a person goes on to edit: what changes in them changes no page.
+STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
-    "record": (*LESSON, *CONFINED, "judging", "record"),
+    "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
     "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
-    "publish": (*RENDERED, "capture", "changes", "comparison", "failures", "history", "integrity", "judging", "lock",
-                "publish", "published", "record", "standing", "supervise/*"),
+    "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
+                "lock", "publish", "published", "record", "standing", "supervise/*"),
     "site": (*LESSON, "bundle", "canon", "history", "identity", "integrity", "layout/*", "lock", "operations/*",
-             "page/*", "prose", "replay", "site", "worker/*", "templates/*"),
+             "page/*", "prose", "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 
@@ -89,12 +94,8 @@ def files(stage: str) -> list[Path]:
 
 
 def _templates() -> list[Path]:
-    return [path for path in _templates_folder().rglob("*") if path.is_file()]
-
-
-def _templates_folder() -> Path:
-    folders = (PACKAGE / "templates", PACKAGE.parent.parent / "templates")
-    return next((f for f in folders if f.is_dir()), folders[0])
+    folder = shipped.path("templates")
+    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in STARTERS]
 
 
 def digest(stage: str) -> str:
@@ -107,7 +108,7 @@ def digest(stage: str) -> str:
 
 def _name(path: Path) -> str:
     """A file's name inside the package, in which an installed lessonpress carries its templates."""
-    templates = _templates_folder()
+    templates = shipped.path("templates")
     inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
     return inside.as_posix()
 
@@ -150,7 +151,23 @@ def _text(path: Path) -> str:
 
 
 def lessons(folder: Path) -> list[str]:
-    """The slugs of all lessons in a folder."""
+    """The slugs of all lessons in a folder; those that no slug can name are `odd`.
+
+    Raises LessonError where there is no such folder: a run without lessons would be a silent success.
+    """
+    return [name for name in _named(folder) if SLUG.fullmatch(name)]
+
+
+def odd(folder: Path) -> list[str]:
+    """The names of lessons' folders that no rule can carry: what stands in them must not stop the others."""
+    return [name for name in _named(folder) if not SLUG.fullmatch(name)]
+
+
+def _named(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise LessonError("config.yaml: lessons", f"there is no folder {str(folder)!r} here",
+                          "the folder that holds one folder for each lesson",
+                          "Go to the repository's root, name the folder, or type: lessonpress new SLUG.")  # fmt: skip
     return sorted(path.parent.name for path in folder.glob("*/lesson.yaml"))
 
 

@@ -29,6 +29,7 @@ from lessonpress import (
     render,
     report,
     site,
+    stages,
     standing,
 )  # fmt: skip
 from lessonpress.changes import Changes
@@ -100,8 +101,9 @@ def recorded(config: Config) -> bool:
 
 
 def everything(config: Config) -> list[str]:
-    """The slugs of all lessons, and of all that were published."""
-    sources = {path.parent.name for path in Path(config.lessons).glob("*/lesson.yaml")}
+    """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
+    folder = Path(config.lessons)
+    sources = {*stages.lessons(folder), *stages.odd(folder)}
     models = Path(config.results) / "models"
     return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
 
@@ -146,7 +148,9 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
         return Verdict(slug, state, revision, words, faults, found.comparison)
     between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
-    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words()]
+    versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
+    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
+               *versions]  # fmt: skip
     return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, found.comparison, between)
 
 

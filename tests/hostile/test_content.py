@@ -59,7 +59,8 @@ class Größe(nn.Module):
 '''
 CHECKS = f'''def check_words(runs):
     """{NASTY.replace(chr(92), "").replace(chr(7), "").replace(chr(0x2028), "").replace('"', "")}"""
-    return {{"measured": 0.0, "bound": 1.0, "sense": "<="}}
+    total = runs["one"][next(address for address in runs["one"] if address.startswith("sum@"))]
+    return {{"measured": float(abs(total)), "bound": 1e-9, "sense": ">="}}
 '''
 OURS = frozenset((
     "html", "head", "img", "meta", "title", "link", "style", "script", "body", "a", "abbr", "article", "aside",
@@ -97,6 +98,8 @@ def recipe() -> dict[str, Any]:
             },
         },
         "checks": "checks.py",
+        "mutants": [{"id": "m", "sentence": f"{NASTY} {VOLATILE}", "breaks": ["check_words"],
+                     "replace": {"file": "model.py", "find": "= x.sum()", "with": "= (x * 0).sum()  # " + NASTY[:20]}}],
         "steps": [{"id": "s", "target": 'слой."{{ 7*7 }}"', "title": NASTY, "note": NASTY}],
         "glossary": [{"term": text, "beginner": NASTY, "expert": NASTY} for text in ATTACKS],
     }  # fmt: skip

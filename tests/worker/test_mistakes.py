@@ -245,7 +245,7 @@ def judged(house: Config, tmp_path: Path, checks: str) -> list[dict[str, Any]]:
     config = tiny.repository(tmp_path)
     (config.lesson(tiny.SLUG) / "checks.py").write_text(checks, encoding="utf-8")
     captured = canon.read(house.room(tiny.SLUG) / "capture.json")
-    return judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)
+    return judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)[0]
 
 
 def test_checks_are_measured_in_file_order(house: Config) -> None:
@@ -294,9 +294,8 @@ def test_a_failing_check_is_a_verdict_and_publish_the_gate(house: Config, tmp_pa
     text = (config.lesson(tiny.SLUG) / "checks.py").read_text().replace('"bound": 0.5', '"bound": 1.5')
     (config.lesson(tiny.SLUG) / "checks.py").write_text(text)
     hashing.hash_lesson(config, tiny.SLUG)
-    canon.write(
-        config.room(tiny.SLUG) / "capture.json", canon.compact(canon.read(house.room(tiny.SLUG) / "capture.json"))
-    )
+    for name in ("capture.json", "mutants.json"):
+        canon.write(config.room(tiny.SLUG) / name, canon.compact(canon.read(house.room(tiny.SLUG) / name)))
     check.check(config, tiny.SLUG)
     assert [entry["passed"] for entry in canon.read(config.room(tiny.SLUG) / "checks.json")] == [True, False]
     with pytest.raises(
@@ -387,5 +386,5 @@ def test_checks_need_nothing_of_ours_and_no_torch(house: Config, tmp_path: Path)
     shutil_target = config.lesson(tiny.SLUG) / "checks.py"
     shutil_target.write_text(text)
     captured = canon.read(house.room(tiny.SLUG) / "capture.json")
-    (found,) = judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)
+    (found,), _ = judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)
     assert (found["id"], found["sentence"], found["line"]) == ("check_it", "It holds.", 5)

@@ -1,6 +1,7 @@
 rule check:
     input:
         capture=rules.execute.output.capture,
+        mutants=rules.execute.output.mutants,
         code=f"{WORK}/code/check.sha256",
     output:
         checks=report(

@@ -5,7 +5,7 @@ from lessonpress import stages
 
 SETTINGS = stages.settings(config)
 LESSONS, RESULTS, WORK = SETTINGS.lessons, SETTINGS.results, SETTINGS.work
-SLUGS = stages.lessons(Path(LESSONS))
+SLUGS, ODD = stages.lessons(Path(LESSONS)), stages.odd(Path(LESSONS))
 
 stages.put_python_first()
 stages.pass_settings(SETTINGS)
@@ -17,6 +17,11 @@ stages.drop_stale_receipts(Path(WORK), Path(RESULTS))
 
 wildcard_constraints:
     slug="|".join(SLUGS) or "none",
+
+
+def odd(wildcards):
+    """The folders that no slug can name; a function, because their names may hold what would be a wildcard."""
+    return ODD
 
 
 def sources(wildcards):

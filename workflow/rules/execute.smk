@@ -4,6 +4,7 @@ rule execute:
         code=f"{WORK}/code/execute.sha256",
     output:
         capture=f"{WORK}/{{slug}}/capture.json",
+        mutants=f"{WORK}/{{slug}}/mutants.json",
     log:
         f"{WORK}/logs/{{slug}}/execute.log",
     benchmark:

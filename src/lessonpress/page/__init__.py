@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lessonpress.page.binding import bound, typed
+    from lessonpress.page.expressions import misnamed, unread
     from lessonpress.page.graphs import views
     from lessonpress.page.program import live, offered
-    from lessonpress.page.rendering import templates_folder
-    from lessonpress.page.site import catalogue, feed, history, missing, sitemap
+    from lessonpress.page.proof import unreadable
+    from lessonpress.page.rendering import hashed, templates_folder
+    from lessonpress.page.site import catalogue, feed, history, missing, sitemap, waiting
     from lessonpress.page.volatile import NO_REVISION, blanked
     from lessonpress.page.whole import lesson
 
@@ -23,23 +25,30 @@ __all__ = [
     "bound",
     "catalogue",
     "feed",
+    "hashed",
     "history",
     "lesson",
     "live",
+    "misnamed",
     "missing",
     "offered",
     "sitemap",
     "templates_folder",
     "typed",
+    "unread",
+    "unreadable",
     "views",
+    "waiting",
 ]
 
 _HOMES = {
     "binding": ("bound", "typed"),
+    "expressions": ("misnamed", "unread"),
     "graphs": ("views",),
     "program": ("live", "offered"),
-    "rendering": ("templates_folder",),
-    "site": ("catalogue", "feed", "history", "missing", "sitemap"),
+    "proof": ("unreadable",),
+    "rendering": ("hashed", "templates_folder"),
+    "site": ("catalogue", "feed", "history", "missing", "sitemap", "waiting"),
     "volatile": ("NO_REVISION", "blanked"),
     "whole": ("lesson",),
 }

@@ -29,7 +29,7 @@ _PROSE = frozenset([
 ])  # fmt: skip
 _TYPED = re.compile(r"(?<![\w.])[-−]?\d+\.\d{3,}(?![\w.])")
 # All that a wrong expression can end in, compiling included.
-_FAILURES = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError,
+FAILURES = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError,
              RecursionError, MemoryError)  # fmt: skip
 LONGEST = 200  # characters of one expression
 Model = TypeVar("Model", bound=BaseModel)
@@ -94,9 +94,19 @@ def bound(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
             lambda found: _written(_value(read, found[1], names, path)) if _NAME.search(found[1]) else found[0], text
         )
 
-    recipe = _walk(read.recipe, (), fill)
+    recipe = walk(read.recipe, (), fill)
     answers = [_answered(read, question, names, ("questions", at)) for at, question in enumerate(recipe.questions)]
     return read.with_recipe(recipe.model_copy(update={"questions": answers}) if answers else recipe)
+
+
+def expressions(text: str) -> list[str]:
+    """Every expression of a text, without its braces."""
+    return [found for found in _EXPRESSION.findall(text) if _NAME.search(found)]
+
+
+def blank(text: str) -> str:
+    """A text with every expression replaced by a number, as if all values were known."""
+    return _EXPRESSION.sub(lambda found: "0" if _NAME.search(found[1]) else found[0], text)
 
 
 def typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
@@ -111,7 +121,7 @@ def typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
                 hints.append(read.error(path, f"{found} is typed by hand and is a recorded number", fix=fix).message())
         return text
 
-    _walk(read.recipe, (), look)
+    walk(read.recipe, (), look)
     return hints
 
 
@@ -140,17 +150,22 @@ def _names(cases: Mapping[str, Any]) -> dict[str, Any]:
 def _value(read: Lesson, expression: str, names: Mapping[str, Any], path: Path) -> Any:
     """What an expression gives. Raises LessonError for one that is wrong or names what is not recorded."""
     try:
-        if len(expression) > LONGEST or "**" in expression:
-            raise ValueError("it is too long or has a power")
-        value = _environment().compile_expression(expression, undefined_to_none=False)(**names)
+        value = compiled(expression)(**names)
         if isinstance(value, StrictUndefined):
             str(value)  # says what is missing
         if not isinstance(value, str | int | float):
             raise TypeError("it is no single value")
         return value
-    except _FAILURES as error:
+    except FAILURES as error:
         known = ", ".join(sorted(names))
         raise _wrong(read, path, f"{{{{ {expression} }}}} cannot be evaluated ({error})", known) from error
+
+
+def compiled(expression: str) -> Callable[..., Any]:
+    """An expression, ready to be given names; raises one of FAILURES for what is none, or would take long to read."""
+    if len(expression) > LONGEST or "**" in expression:
+        raise ValueError("it is too long or has a power")
+    return environment().compile_expression(expression, undefined_to_none=False)
 
 
 def _wrong(read: Lesson, path: Path, seen: str, known: str) -> LessonError:
@@ -170,7 +185,7 @@ def _answered(read: Lesson, question: Any, names: Mapping[str, Any], at: Path) -
     return question.model_copy(update={"answer": chosen})
 
 
-def _walk(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
+def walk(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
     """A record with `fill` applied to all prose inside it."""
     changed: dict[str, Any] = {}
     for name, field in type(node).model_fields.items():
@@ -178,10 +193,10 @@ def _walk(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
         if isinstance(value, str) and name in _PROSE:
             new: Any = fill(value, here)
         elif isinstance(value, BaseModel):
-            new = _walk(value, here, fill)
+            new = walk(value, here, fill)
         elif isinstance(value, list):
             new = [
-                _walk(item, (*here, at), fill) if isinstance(item, BaseModel) else item for at, item in enumerate(value)
+                walk(item, (*here, at), fill) if isinstance(item, BaseModel) else item for at, item in enumerate(value)
             ]
         else:
             continue
@@ -213,18 +228,19 @@ def percent(value: float, decimals: int = 0) -> str:
 
 
 @cache
-def _environment() -> _Environment:
-    environment = _Environment(undefined=StrictUndefined)
+def environment() -> _Environment:
+    """What expressions are read with: our filters and nothing else."""
+    made = _Environment(undefined=StrictUndefined)
     reduced: dict[str, Callable[[Any], Any]] = {
         "sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
     }  # fmt: skip
-    environment.filters = {
+    made.filters = {
         "sig": sig, "fixed": fixed, "percent": percent, "abs": abs,
         **{name: _reduced(function) for name, function in reduced.items()},
     }  # fmt: skip
-    environment.globals = {}
-    environment.tests = {}
-    return environment
+    made.globals = {}
+    made.tests = {}
+    return made
 
 
 def _reduced(function: Callable[[Any], Any]) -> Callable[[Recorded], Any]:

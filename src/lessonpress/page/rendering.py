@@ -13,8 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lessonpress import prose
-from lessonpress.errors import LessonError
+from lessonpress import prose, shipped
 from lessonpress.page import shrink
 
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
@@ -23,15 +22,8 @@ _POLICY = "{{content-security-policy}}"  # stands in the page until the hashes o
 
 
 def templates_folder() -> Path:
-    """Where the templates are: inside the installed package, or at the root of the repository.
-
-    Raises LessonError when they are in neither place.
-    """
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "templates", package.parent.parent / "templates"):
-        if folder.is_dir():
-            return folder
-    raise LessonError(str(package), "the templates are missing", fix="Install lessonpress again.")
+    """Where the templates are. Raises LessonError when this installation lacks them."""
+    return shipped.path("templates")
 
 
 def render(template: str, **view: Any) -> str:
@@ -93,5 +85,9 @@ def _policy(page: str) -> str:
 
 
 def _hashes(parts: list[str]) -> str:
-    sources = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in parts]
-    return " ".join(f"'sha256-{source}'" for source in dict.fromkeys(sources)) or "'none'"
+    return " ".join(f"'{hashed(part)}'" for part in dict.fromkeys(parts)) or "'none'"
+
+
+def hashed(part: str) -> str:
+    """The name by which a Content-Security-Policy admits one inline style or script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()

@@ -78,6 +78,11 @@ def missing(*, title: str = "Lessons", base_url: str = "") -> str:
     return rendering.render("missing.html.jinja", title=title, front=f"{base_url}/index.html" if base_url else "/")
 
 
+def waiting(message: str = "") -> str:
+    """The page that a live preview shows while there is none of the lesson: why, or that it is being made."""
+    return rendering.render("waiting.html.jinja", message=message)
+
+
 def feed(entries: Sequence[Mapping[str, Any]], *, title: str, base_url: str) -> str:
     """An Atom feed of the newest revisions: entries `{slug, title, summary, revision, publishedAt, note, reasons}`."""
     newest = sorted(entries, key=lambda entry: (entry["publishedAt"], entry["slug"], entry["revision"]), reverse=True)

@@ -75,6 +75,8 @@ class Check:
     sense: str
     bound: str
     margin: str
+    mutants: tuple[Markup, ...]  # the broken variants that name it, in a sentence each
+    killed: int  # on how many of them it fails
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,9 @@ def checks(manifest: Mapping[str, Any]) -> tuple[Check, ...]:
             {"<=": "≤", ">=": "≥"}.get(str(check.get("sense")), str(check.get("sense") or "")),
             _number(check.get("bound")),
             _number(check.get("margin")),
+            tuple(Markup(prose.inline(str(mutant.get("sentence") or mutant.get("id") or ""), where="mutants: sentence"))
+                  for mutant in check.get("mutants") or []),
+            sum(bool(mutant.get("failed")) for mutant in check.get("mutants") or []),
         )
         for check in told
     )

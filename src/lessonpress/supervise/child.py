@@ -38,8 +38,12 @@ class Started:
 
 
 def environment(scratch: Path) -> dict[str, str]:
-    """The child's whole environment."""
-    return {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch), **SETTINGS}
+    """The child's whole environment.
+
+    No program is to be found: a library that looks for a compiler while it is imported (the CUDA build of torch does)
+    must not go on to write a file for it, which ends in an error.
+    """
+    return {"PATH": "", "HOME": str(scratch), "TMPDIR": str(scratch), **SETTINGS}
 
 
 def start(command: Sequence[str], scratch: Path, spoken: bytes, limits: Limits) -> Started:

@@ -1,8 +1,9 @@
-"""`python -m lessonpress.worker.judge CAPTURE FOLDER TASK FD`: runs a lesson's checks and metrics, without torch.
+"""`python -m lessonpress.worker.judge CAPTURE FOLDER TASK [MUTANTS] FD`: a lesson's checks and metrics, without torch.
 
 TASK is a JSON file `{"file", "checks": true|false, "metrics": [{"id", "function", "run", "address", "select",
-"reshape"}]}`. The answer is two lines of JSON on the descriptor: the confinement, told before any lesson code runs,
-and `{"ok": {"checks": […], "metrics": […]}}` or `{"error": …}`.
+"reshape"}]}`, MUTANTS one with the captures of the lesson's broken variants by id. The answer is two lines of JSON on
+the descriptor: the confinement, told before any lesson code runs, and `{"ok": {"checks": […], "metrics": […],
+"mutants": {id: […]}}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -29,8 +30,13 @@ class Failed(Exception):
         self.told = told
 
 
-def judge(capture: Mapping[str, Any], folder: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Run every `check_…` of the lesson's file in file order, and the metrics asked for. Raises Failed."""
+def judge(
+    capture: Mapping[str, Any], folder: str, task: Mapping[str, Any], mutants: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Run every `check_…` of the lesson's file in file order, and the metrics asked for. Raises Failed.
+
+    The checks also run on every broken variant; one that raises there has failed on it, and measured no number.
+    """
     places = Places(folder)
     functions = _functions(folder, task["file"], places)
     runs = recorded.Runs(capture)
@@ -40,7 +46,11 @@ def judge(capture: Mapping[str, Any], folder: str, task: Mapping[str, Any]) -> d
             if name.startswith("check_"):
                 checks.append(_check(name, function, runs, places))
     metrics = [_metric(functions, metric, runs, places) for metric in task["metrics"]]
-    return {"checks": checks, "metrics": metrics}
+    broken = {
+        name: [_on_broken(check, functions[check["id"]], recorded.Runs(variant), places) for check in checks]
+        for name, variant in (mutants or {}).items()
+    }
+    return {"checks": checks, "metrics": metrics, "mutants": broken}
 
 
 def _functions(folder: str, file: str, places: Places) -> dict[str, Callable[..., Any]]:
@@ -66,6 +76,16 @@ def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places:
     sentence = (inspect.getdoc(function) or name.removeprefix("check_").replace("_", " ")).splitlines()[0]
     return {"id": name, "sentence": sentence, "measured": _number(measured), "bound": _number(bound), "sense": sense,
             "line": function.__code__.co_firstlineno}  # fmt: skip
+
+
+def _on_broken(
+    check: Mapping[str, Any], function: Callable[..., Any], runs: recorded.Runs, places: Places
+) -> dict[str, Any]:
+    """What a check measured on a broken variant; where it cannot measure, its bound is missed by no number."""
+    try:
+        return _check(check["id"], function, runs, places)
+    except Failed:
+        return {**check, "measured": "NaN"}
 
 
 def _evidence(result: Any) -> tuple[float, float, str]:
@@ -111,13 +131,18 @@ def _told(error: BaseException, places: Places, name: str, place: Mapping[str, A
 
 def main() -> None:
     """Judge the capture that the command line names."""
-    capture_file, folder, task_file, descriptor = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    capture_file, folder, task_file, *mutants_file = sys.argv[1:-1]
+    descriptor = int(sys.argv[-1])
     channel = confine.begin(descriptor)
     channel.seal()
     with open(capture_file, encoding="utf-8") as capture, open(task_file, encoding="utf-8") as task:
         loaded, wanted = json.load(capture), json.load(task)
+    mutants: dict[str, Any] = {}
+    for name in mutants_file:
+        with open(name, encoding="utf-8") as file:
+            mutants = json.load(file)
     try:
-        answer: dict[str, Any] = {"ok": judge(loaded, folder, wanted)}
+        answer: dict[str, Any] = {"ok": judge(loaded, folder, wanted, mutants)}
     except Failed as error:
         answer = {"error": error.told}
     channel.say(answer)

@@ -7,8 +7,8 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from torch import nn
@@ -44,6 +44,7 @@ def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
 
     Raises Refused when there is no such class or it is no nn.Module; whatever the import raises passes through.
     """
+    _forget()
     # Beside the model's file first, as for a script, then in the lesson's folder.
     sys.meta_path.append(Finder(os.path.join(folder, os.path.dirname(file)), folder))
     module = _import(folder, file)
@@ -56,6 +57,32 @@ def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise Refused("class", f"{name} in {file} is no nn.Module", "a class derived from torch.nn.Module")
     return kind
+
+
+def function(folder: str, file: str, name: str) -> Callable[..., Any]:
+    """The function `name` of one of the lesson's files, after its model class was imported.
+
+    Raises Refused when there is no such function; whatever the import raises passes through.
+    """
+    path = os.path.join(folder, file)
+    known = (module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == path)
+    module = next(known, None) or _import(folder, file)
+    found = getattr(module, name, None)
+    if not callable(found):
+        there = [n for n, v in vars(module).items() if isinstance(v, FunctionType) and v.__module__ == module.__name__]
+        raise Refused("prepare", f"{file} has no function {name}", f"functions found: {', '.join(there) or 'none'}")
+    return found  # type: ignore[no-any-return]
+
+
+def _forget() -> None:
+    """Drop what an earlier import brought: a variant of a lesson has modules of the same names in another folder."""
+    for finder in [finder for finder in sys.meta_path if isinstance(finder, Finder)]:
+        sys.meta_path.remove(finder)
+        within = tuple(os.path.join(folder, "") for folder in finder.folders)
+        for name, module in list(sys.modules.items()):
+            ours = name.startswith(str(__package__))  # in a bundle this code lies in the lesson's folder
+            if not ours and (getattr(module, "__file__", None) or "").startswith(within):
+                del sys.modules[name]
 
 
 def _import(folder: str, file: str) -> ModuleType:

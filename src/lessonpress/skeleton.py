@@ -1,0 +1,69 @@
+"""Verb new: a lesson that publishes as it stands, to be turned into somebody's own."""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from lessonpress import canon, page, site
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
+
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+SCHEMA = "lesson.schema.json"
+
+
+def new(config: Config, slug: str) -> Path:
+    """Write the lesson `slug` into the folder of lessons, whole or not at all; answers its folder.
+
+    Raises LessonError for a name that is no slug, and for a folder that exists.
+    """
+    require_slug(slug)
+    lessons, folder = Path(config.lessons), config.lesson(slug)
+    if not lessons.is_dir() and not Path("config.yaml").is_file():
+        raise LessonError(os.path.relpath(lessons), "there is no such folder here, and no config.yaml", "",
+                          "Go to the repository's root, or make a repository: lessonpress init.")  # fmt: skip
+    if folder.exists():
+        raise LessonError(os.path.relpath(folder), "this exists already", "",
+                          f"Choose another name, or go on with it: lessonpress preview {folder} --watch")  # fmt: skip
+    schema = Path(config.results) / "schema" / SCHEMA
+    if not schema.is_file():  # the first publication would write the same
+        canon.write(schema, site.schema(SCHEMA))
+    lessons.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=lessons) as beside:
+        made = Path(beside) / slug
+        for name, text in files(slug, os.path.relpath(schema, folder)).items():
+            canon.write(made / name, text)
+        made.rename(folder)
+    return folder
+
+
+def require_slug(slug: str) -> None:
+    """Raise LessonError for a name that cannot be a lesson's, with the nearest one that can."""
+    if not SLUG.fullmatch(slug):
+        near = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-")[:100].strip("-")
+        raise LessonError(f"lessonpress new {slug!r:.120}", "this cannot be a lesson's name",
+                          "small letters a to z, digits and hyphens, at most 100, a letter or digit first",
+                          f"Type: lessonpress new {near or 'my-lesson'}")  # fmt: skip
+
+
+def files(slug: str, schema: str) -> dict[str, str]:
+    """The files of a new lesson; `schema` is where its recipe finds the format's description."""
+    words = {"{slug}": slug, "{title}": slug.replace("-", " ").strip().capitalize(), "{class}": class_name(slug),
+             "{schema}": Path(schema).as_posix()}  # fmt: skip
+    out = {}
+    for path in sorted((page.templates_folder() / "new").iterdir()):
+        text = path.read_text(encoding="utf-8")
+        for mark, word in words.items():
+            text = text.replace(mark, word)
+        out[path.name.removesuffix(".txt")] = text
+    return out
+
+
+def class_name(slug: str) -> str:
+    """A slug as a class: `two-heads` is `TwoHeads`; what Python cannot have gets `Lesson` in front."""
+    name = "".join(part.capitalize() for part in slug.split("-"))
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"Lesson{name}"

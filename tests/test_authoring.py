@@ -1,0 +1,72 @@
+"""The commands that an author types, as they are typed: what they say, and their exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lessonpress import canon
+from tests import tiny
+
+
+def typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run lessonpress in a folder."""
+    command = [sys.executable, "-m", "lessonpress", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_new_then_lint(tmp_path: Path) -> None:
+    """A lesson is begun and good; begun again it is refused, and no traceback is shown."""
+    (tmp_path / "config.yaml").touch()
+    done = typed(tmp_path, "new", "my-own")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "lessonpress preview lessons/my-own --watch" in done.stdout
+    again = typed(tmp_path, "new", "my-own")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr.startswith("lessons/my-own: this exists already.")
+    lint = typed(tmp_path, "lint")
+    assert (lint.returncode, lint.stdout) == (0, "my-own: good\n")
+
+
+def test_lint_reads_all_lessons_though_one_is_wrong(tmp_path: Path) -> None:
+    """A folder with an odd name stops itself only; the exit code tells it."""
+    for name in ("Odd name", "echo"):
+        tiny.write(tmp_path / "lessons" / name)
+    done = typed(tmp_path, "lint")
+    assert done.returncode == 1
+    assert "echo: good" in done.stdout
+    assert done.stderr == "lessons/Odd name/lesson.yaml:2: slug: 'echo' given; the folder is called 'Odd name'.\n"
+
+
+def test_lint_in_the_wrong_folder_is_no_success(tmp_path: Path) -> None:
+    """Nothing to read is said, with what to type."""
+    done = typed(tmp_path, "lint")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "there is no folder 'lessons' here" in done.stderr
+    assert "lessonpress new SLUG" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["new"], ["preview"], ["serve", "--port", "99999"], ["preview", "--port", "a"]])
+def test_wrong_usage_is_two(tmp_path: Path, arguments: list[str]) -> None:
+    """As for every other command."""
+    assert typed(tmp_path, *arguments).returncode == 2
+
+
+def test_serve_shows_the_site_until_it_is_interrupted(tmp_path: Path) -> None:
+    """It names its address first; Ctrl-C is an end and no error, and leaves no traceback."""
+    canon.write(tmp_path / "results" / "index.html", "front")
+    command = [sys.executable, "-m", "lessonpress", "serve", "--port", "0"]
+    started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "PYTHONUNBUFFERED": ""})  # fmt: skip
+    with started:
+        assert started.stdout
+        assert started.stderr
+        assert started.stdout.readline().startswith("http://127.0.0.1:")
+        started.send_signal(signal.SIGINT)
+        assert started.wait(timeout=20) == 0
+        assert started.stderr.read() == ""

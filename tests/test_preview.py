@@ -1,0 +1,93 @@
+"""Where a preview may be put, and that it is put there whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lessonpress import canon, preview
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
+from tests import tiny
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one lesson, and we in it."""
+    tiny.write(tmp_path / "lessons" / "echo")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def revision(folder: Path, **texts: str) -> Path:
+    """A folder with files and the list of them, as a revision has it."""
+    files = {"index.html": "page", "identity.json": "{}", **texts}
+    for name, text in files.items():
+        canon.write(folder / name, text)
+    sums = "".join(f"{canon.digest(text)}  {name}\n" for name, text in files.items())
+    canon.write(folder / "SHA256SUMS", sums)
+    canon.write(folder / "bundle.zip", "zip")
+    return folder
+
+
+def test_an_earlier_preview_is_replaced_whole(house: Path) -> None:
+    """Nothing of it is left over, and nothing lies beside it."""
+    old = revision(house / "out", **{"cases.csv": "old"})
+    (old / "__pycache__").mkdir()
+    (old / "__pycache__" / "run.pyc").touch()
+    made = revision(house / "made", **{"weights.bin": "new"})
+    preview.require_free(Config(), house / "lessons" / "echo", old)
+    preview.place(made, old)
+    assert sorted(path.name for path in old.rglob("*")) == sorted(path.name for path in made.rglob("*"))
+    assert sorted(path.name for path in house.iterdir()) == ["lessons", "made", "out"]
+
+
+REFUSED = {
+    "somebody's file": ("out", {"out/mine.txt": "x"}, "--out out: the folder holds mine.txt, which no preview put "),
+    "a file beside a preview's": ("old", {"old/mine.txt": "x"}, "--out old: the folder holds mine.txt, "),
+    "a file": ("file", {"file": "x"}, "--out file: this is a file; "),
+    "the site": ("results", {}, "--out results: this is the published site; "),
+    "inside the site": ("results/models/new", {}, "--out results/models/new: this is the published site; "),
+    "the lesson": ("lessons/echo", {}, "--out lessons/echo: this lies in the lesson's own folder."),
+    "inside the lesson": ("lessons/echo/out", {}, "--out lessons/echo/out: this lies in the lesson's own folder."),
+    "all lessons": ("lessons", {}, "--out lessons: the folder holds echo/lesson.yaml, which no preview put there"),
+    "everything": (".", {}, "--out .: the folder holds lessons/echo/lesson.yaml, "),
+    "a revision elsewhere": ("../" + canon.digest("{}")[:16], {}, "this is the published site; "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_preview_is_put_over_nothing_of_somebodys(house: Path, case: str) -> None:
+    """Each is refused with its reason before anything is run."""
+    to, files, message = REFUSED[case]
+    revision(house / "old")
+    revision(house.parent / canon.digest("{}")[:16])
+    for name, text in files.items():
+        canon.write(house / name, text)
+    with pytest.raises(LessonError) as caught:
+        preview.require(Config(), Path("lessons/echo"), Path(to))
+    assert message in caught.value.message()
+    assert (house / "lessons" / "echo" / "lesson.yaml").is_file()
+
+
+@pytest.mark.parametrize("to", ["new", "deep/new", "empty", "old"])
+def test_new_and_empty_folders_and_earlier_previews_are_free(house: Path, to: str) -> None:
+    """These hold nothing that anybody would miss."""
+    (house / "empty").mkdir()
+    revision(house / "old")
+    assert preview.require(Config(), Path("lessons/echo"), Path(to)) == house / "lessons" / "echo"
+
+
+@pytest.mark.parametrize("path", ["lessons/echo", "lessons/echo/lesson.yaml", "echo"])
+def test_a_lesson_is_found_by_folder_recipe_or_name(house: Path, path: str) -> None:
+    """What a newcomer types first is what is meant."""
+    assert preview.found(Config(), Path(path)) == house / "lessons" / "echo"
+
+
+@pytest.mark.parametrize("path", ["lessons/ecko", "ecko"])
+def test_a_lesson_that_is_not_there_is_told_with_the_nearest(house: Path, path: str) -> None:
+    """A slip of the pen is mended by the message."""
+    with pytest.raises(LessonError) as caught:
+        preview.found(Config(), Path(path))
+    assert caught.value.message().endswith("Did you mean lessons/echo?")

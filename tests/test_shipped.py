@@ -1,0 +1,27 @@
+"""What lessonpress carries beside its code is found in the repository and in an installed package alike."""
+
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from lessonpress import __version__, shipped
+from lessonpress.errors import LessonError
+
+
+def test_files_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+    """The repository's folder is found; inside a package it is preferred; without either the error names it."""
+    assert shipped.path("templates") == project / "templates"
+    assert shipped.snakefile() == project / "Snakefile"
+    monkeypatch.setattr(shipped, "PACKAGE", tmp_path / "lib" / "python" / "lessonpress")
+    with pytest.raises(LessonError, match=r"templates is missing\. Install lessonpress again\."):
+        shipped.path("templates")
+    for folder in ("lib/templates", "lib/python/lessonpress/templates"):
+        (tmp_path / folder).mkdir(parents=True)
+        assert shipped.path("templates") == tmp_path / folder
+
+
+def test_the_rules_environment_is_this_version(project: Path) -> None:
+    """Where Snakemake is told to make environments, the rules run the lessonpress that they came with."""
+    [*_, pip] = YAML(typ="safe").load((project / "workflow" / "envs" / "lessonpress.yaml").read_text())["dependencies"]
+    assert pip == {"pip": [f"lessonpress=={__version__}"]}

@@ -1,0 +1,177 @@
+"""Broken variants run with the lesson, record what their own arithmetic gives, and every check must fail on its own."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lessonpress import canon, check, cli, execute, hashing, publish, record, render
+from lessonpress.errors import LessonError
+from lessonpress.settings import Config
+from lessonpress.worker import recorded
+from tests import tiny
+
+pytestmark = pytest.mark.workflow
+
+PARTS = ("runs", "modules", "blobs")
+FIND = "self.halve(self.halve(moved))"
+
+
+def house(root: Path, *changes: tuple[str, str], file: str = "lesson.yaml") -> Config:
+    """A repository with the tiny lesson, one of its files changed, read and run."""
+    config = tiny.repository(root)
+    path = config.lesson(tiny.SLUG) / file
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    hashing.hash_lesson(config, tiny.SLUG)
+    execute.execute(config, tiny.SLUG)
+    return config
+
+
+def variants(config: Config) -> dict[str, recorded.Runs]:
+    """What each broken variant recorded."""
+    return {name: recorded.Runs(told) for name, told in canon.read(config.room(tiny.SLUG) / "mutants.json").items()}
+
+
+def checked(config: Config) -> list[dict[str, Any]]:
+    """The verdicts on the lesson."""
+    check.check(config, tiny.SLUG)
+    return list(canon.read(config.room(tiny.SLUG) / "checks.json"))
+
+
+def published(config: Config) -> str:
+    """Publish what was checked; answers what was done."""
+    record.record(config, tiny.SLUG)
+    render.render(config, tiny.SLUG)
+    return publish.publish(config, tiny.SLUG)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """The tiny lesson as it is."""
+    return house(tmp_path_factory.mktemp("good"))
+
+
+def test_a_variant_records_its_own_arithmetic(good: Config) -> None:
+    """In every run, and by hand: halved once instead of twice, or never shifted."""
+    found = variants(good)
+    for name in ("plain", "moved", "flat"):
+        for mutant, wanted in (
+            ("halved_once", lambda line, shift: (line + shift) / 2),
+            ("unmoved", lambda line, _: line / 4),
+        ):
+            run = found[mutant][name]
+            line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
+            assert np.allclose(run["output[0]"], wanted(line, run["input:shift"]), rtol=0, atol=1e-15)
+
+
+def test_variants_leave_no_trace_in_the_lessons_own_record(good: Config, tmp_path: Path) -> None:
+    """The capture is the same, byte for byte, as that of the lesson without its variants."""
+    alone = tiny.repository(tmp_path)
+    path = alone.lesson(tiny.SLUG) / "lesson.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[: text.index("mutants:")] + text[text.index("scope:") :], encoding="utf-8")
+    hashing.hash_lesson(alone, tiny.SLUG)
+    execute.execute(alone, tiny.SLUG)
+    one, other = (canon.read(config.room(tiny.SLUG) / "capture.json") for config in (good, alone))
+    assert canon.compact([one[key] for key in PARTS]) == canon.compact([other[key] for key in PARTS])
+    assert canon.read(alone.room(tiny.SLUG) / "mutants.json") == {}
+
+
+def test_a_file_beside_the_model_can_be_broken(tmp_path: Path) -> None:
+    """The variant imports its own copy of the sibling, not the one that the lesson imported before it."""
+    old = f'file: model.py, find: "{FIND}", with: "self.halve(moved)"'
+    run = variants(house(tmp_path, (old, 'file: layers.py, find: "0.5", with: "0.25"')))["halved_once"]["plain"]
+    line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
+    assert np.allclose(run["output[0]"], line / 16, rtol=0, atol=1e-15)
+
+
+def test_each_check_is_told_with_the_variants_that_name_it(good: Config) -> None:
+    """And with what it measured there."""
+    quarter, moves = checked(good)
+    assert [(m["id"], m["failed"]) for m in quarter["mutants"]] == [("halved_once", True), ("unmoved", True)]
+    assert [(m["id"], m["failed"], m["measured"]) for m in moves["mutants"]] == [("unmoved", True, 0.0)]
+    assert quarter["mutants"][0]["sentence"] == "The map is halved once, not twice."
+    # Where the shift of 8 is a quarter of itself too much: (line + 8) / 2 against (line + 8) / 4.
+    assert quarter["mutants"][0]["measured"] > 1
+
+
+def test_a_check_that_cannot_measure_a_variant_has_failed_on_it(tmp_path: Path) -> None:
+    """Its broken model has other operations than the check looks for."""
+    named = ("breaks: [check_result_is_a_quarter_of_the_shifted_map]", "breaks: [check_the_shift_moves_every_number]")
+    _, moves = checked(house(tmp_path, named))
+    assert [(m["id"], m["failed"], m["measured"]) for m in moves["mutants"]] == [
+        ("halved_once", True, "NaN"), ("unmoved", True, 0.0),
+    ]  # fmt: skip
+
+
+def test_a_check_that_survives_is_not_published(tmp_path: Path) -> None:
+    """Publish names the check, the variant, and what was measured."""
+    config = house(tmp_path, ('with: "self.line(points) + 0 * shift"', 'with: "self.line(points) + 1 * shift"'))
+    assert not checked(config)[1]["mutants"][0]["failed"]
+    with pytest.raises(LessonError) as caught:
+        published(config)
+    message = caught.value.message()
+    assert (
+        "checks.py:19: check_the_shift_moves_every_number: the check passes on the broken variant unmoved: " in message
+    )
+    assert "it must fail there, and be >= 0.5 only on the lesson itself" in message
+    assert not Path(config.results, "models").exists()
+
+
+def test_a_check_without_teeth_is_previewed_but_not_published(tmp_path: Path) -> None:
+    """Publish says what to write; preview says it too, and makes the page."""
+    unnamed = (", check_the_shift_moves_every_number]", "]")
+    config = house(tmp_path, unnamed)
+    checked(config)
+    wanted = "check_the_shift_moves_every_number: no broken variant shows that this check can fail"
+    with pytest.raises(LessonError, match=wanted):
+        published(config)
+    out = tmp_path / "out"
+    done = CliRunner().invoke(cli.app, ["preview", str(config.lesson(tiny.SLUG)), "--out", str(out)])
+    assert done.exit_code == 0
+    assert wanted in done.stderr
+    assert "not yet publishable: " in done.stderr
+    assert (out / "index.html").is_file()
+
+
+def test_a_variant_names_checks_that_there_are(tmp_path: Path) -> None:
+    """Another name is the recipe's mistake, at its line."""
+    config = house(tmp_path, ("breaks: [check_result_is_a_quarter_of_the_shifted_map]", "breaks: [check_quarter]"))
+    with pytest.raises(
+        LessonError, match=r"lesson\.yaml:\d+: mutants\[0\]\.breaks\[0\]: no check is called check_quarter"
+    ):
+        check.check(config, tiny.SLUG)
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ("self.nothing(moved)", r"model\.py:18: calling the model of ShiftedLine in the broken variant halved_once: "
+                                r"AttributeError: .* a broken variant runs to its end"),
+        ("self.halve(moved", r"model\.py:18: importing the file of ShiftedLine in the broken variant halved_once: "
+                             r"SyntaxError: "),
+    ],
+)  # fmt: skip
+def test_a_variant_that_cannot_run_is_told(tmp_path: Path, code: str, seen: str) -> None:
+    """A model that breaks down proves nothing about a check."""
+    with pytest.raises(LessonError, match=seen):
+        house(tmp_path, ('with: "self.halve(moved)"', f'with: "{code}"'))
+
+
+def test_the_page_and_the_manifest_say_it(good: Config) -> None:
+    """In words beside the margin, and as data."""
+    checked(good)
+    published(good)
+    folder = good.published(tiny.SLUG) / canon.read(good.published(tiny.SLUG) / "revisions.json")["current"]
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "fails on 2 of 2 broken variants" in page
+    assert "fails on 1 of 1 broken variant<" in page
+    assert "The map is halved once, not twice." in page
+    told = canon.read(folder / "manifest.json")["checks"]
+    assert [[m["id"] for m in entry["mutants"]] for entry in told] == [["halved_once", "unmoved"], ["unmoved"]]
