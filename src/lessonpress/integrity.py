@@ -115,8 +115,13 @@ def revisions(folder: Path) -> list[str]:
 
 
 def _strays(folder: Path, at: str) -> Iterator[Fault]:
-    for path in sorted(folder.iterdir()):
-        if LEFT.fullmatch(path.name):
+    for path in (folder, *sorted(folder.iterdir())):
+        if path.is_symlink():
+            name = at if path == folder else f"{at}/{path.name}"
+            yield Fault(name, "a link, which leads where nobody publishes", "Put in its place what it leads to.")
+        elif path == folder:
+            continue
+        elif LEFT.fullmatch(path.name):
             yield Fault(
                 f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it."
             )
@@ -176,17 +181,16 @@ def of_revision(folder: Path, slug: str) -> list[Fault]:
     """Every fault of one revision folder: a changed, missing or extra file, or a name that is not its content's."""
     at = f"models/{slug}/{folder.name}"
     odd = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
-    found = [
-        Fault(f"{at}/{path.relative_to(folder).as_posix()}", "no plain file", "Take it back from git.") for path in odd
-    ]
-    if found:
-        return found
+    if odd:
+        names = [path.relative_to(folder).as_posix() for path in odd]
+        return [Fault(f"{at}/{name}", "no plain file", "Take the folder back from git.") for name in names]
+    empty = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))
+             if path.is_dir() and not any(path.iterdir())]  # fmt: skip
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
-    return [
-        Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in faults(files, slug, folder.name)
-    ]
+    found = [*faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
+    return [Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in found]
 
 
 def _mended(what: str) -> str:

@@ -12,6 +12,7 @@ from lessonpress import canon, history, identity, lock
 from lessonpress.errors import LessonError, LessonErrors, visible
 from lessonpress.settings import Config
 
+MAKE = "Run `snakemake --cores 1`, which makes what is missing and then publishes."
 NOTHING = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
@@ -26,7 +27,7 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     failed or the disk refuses; then nothing is published and earlier revisions stay as they are.
     """
     room = config.room(slug)
-    rendered = canon.read(room / "rendered.json")
+    rendered = _rendered(room)
     require_passed(config, slug)
     require_teeth(config, slug)
     note = readable(note or os.environ.get(NOTE))
@@ -36,6 +37,17 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     receipt = {"slug": slug, "revision": revision, "words": words}
     canon.write(room / "published.json", canon.pretty(receipt))
     return f"{slug}: {words}"
+
+
+def _rendered(room: Path) -> dict[str, Any]:
+    """What was rendered. Raises LessonError where it is missing, or where an earlier lessonpress made its checks."""
+    try:
+        rendered, checks = canon.read(room / "rendered.json"), canon.read(room / "checks.json")
+    except FileNotFoundError as error:
+        raise LessonError(os.path.relpath(error.filename), "there is nothing to publish", "", MAKE) from None
+    if not all("mutants" in check for check in checks):
+        raise LessonError(os.path.relpath(room / "checks.json"), "an earlier lessonpress has made this", "", MAKE)
+    return dict(rendered)
 
 
 def readable(note: str | None) -> str | None:
