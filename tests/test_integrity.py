@@ -1,6 +1,7 @@
 """Any bit of a published revision or history that is not as it was is found, and the file is named."""
 
 import importlib.util
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -101,6 +102,25 @@ def test_the_list_of_digests_is_blamed_for_its_own_faults(files: dict[str, bytes
         assert "no file of this revision" not in found.values(), found
     found = dict(integrity.faults({k: v for k, v in files.items() if k != "SHA256SUMS"}, SLUG, folder.name))
     assert set(found) <= {"SHA256SUMS", "bundle.zip"}
+
+
+def test_what_is_no_plain_file_or_folder_is_found(house: Config, tmp_path: Path) -> None:
+    """Links, pipes and empty folders, which no digest covers."""
+    for case in ("lesson", "revision", "file", "pipe", "empty"):
+        root = tmp_path / case
+        folder = shutil.copytree(house.published(SLUG), root / SLUG)
+        name = history.read(folder, SLUG)["current"]
+        moved = {"lesson": folder, "revision": folder / name, "file": folder / name / "plan.json"}.get(case)
+        if moved:
+            moved.rename(tmp_path / f"moved-{case}")
+            moved.symlink_to(tmp_path / f"moved-{case}")
+        elif case == "pipe":
+            os.mkfifo(folder / name / "pipe")
+        else:
+            (folder / name / "empty").mkdir()
+        [fault] = integrity.of_lesson(root, SLUG)
+        path = moved.relative_to(root) if moved else Path(SLUG) / name / case
+        assert fault.where == f"models/{path.as_posix()}"
 
 
 def test_every_bit_of_a_history_is_found(house: Config, tmp_path: Path) -> None:

@@ -269,3 +269,19 @@ def test_a_damaged_folder_is_never_published_again(tmp_path: Path) -> None:
     with pytest.raises(LessonError, match=r"this published revision was changed: .*index\.html"):
         publish.publish(config, SLUG)
     assert state(tmp_path / "results") == before
+
+
+@pytest.mark.parametrize("file", ["rendered.json", "checks.json"])
+def test_what_is_not_made_yet_is_said_with_the_way_to_make_it(tmp_path: Path, file: str) -> None:
+    """Nothing rendered, or checks as an earlier lessonpress wrote them: what to run, and nothing is published."""
+    config = house(tmp_path)
+    rendered(config, "one")
+    path = config.room(SLUG) / file
+    if file == "rendered.json":
+        path.unlink()
+    else:
+        checks = [{key: value for key, value in check.items() if key != "mutants"} for check in canon.read(path)]
+        canon.write(path, canon.pretty(checks))
+    with pytest.raises(LessonError, match="snakemake --cores 1"):
+        publish.publish(config, SLUG)
+    assert not (tmp_path / "results").exists()

@@ -106,6 +106,7 @@ def caught(act: Callable[[], Any]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        name = error.filename2 or error.filename
+        where = f"{name}: " if name else ""
         print(f"{where}{error.strerror or error}.", file=sys.stderr)
         sys.exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lessonpress import canon, changes, history, report
+from lessonpress import canon, changes, history, integrity, report
 from lessonpress.changes import Changes
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
@@ -26,8 +26,9 @@ def diff(
         raise LessonError(os.path.relpath(folder), f"{slug} was never published", "", "Publish it first.")
     after = find(folder, order, new or order[0])
     before = find(folder, order, old) if old else find(folder, order, _earlier(order, after.name, slug))
-    found = changes.between(before, after)
-    page = report.page(found, before, after, title=f"{slug}: what changed")
+    with integrity.blamed(before, after):
+        found = changes.between(before, after)
+        page = report.page(found, before, after, title=f"{slug}: what changed")
     canon.write(out or place(config, slug), page)
     return found
 

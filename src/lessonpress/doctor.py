@@ -66,7 +66,7 @@ def _explained(folder: Path, told: dict[str, Any], at: str) -> Iterator[Fault]:
                 expected = identity.reasons(None, {})
             else:
                 expected = list(changes.between(folder / before, folder / name).reasons)
-        except (LessonError, OSError, ValueError, KeyError, TypeError):
+        except (LessonError, OSError, *integrity.BROKEN):
             expected = event["reasons"]  # a damaged revision is told elsewhere
         if set(event["reasons"]) != set(expected):
             words = [", ".join(reasons) for reasons in (event["reasons"], expected)]
@@ -103,6 +103,6 @@ def _extends(results: Path, name: str) -> bool:
     try:
         new = canon.read(results / name)["revisions"]
         before = canon.loads(old or b"{}")["revisions"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, *integrity.BROKEN):
         return False
     return bool(new[: len(before)] == before)

@@ -6,6 +6,7 @@ The file ends in a seal, the SHA-256 of the canonical JSON of everything else in
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from lessonpress import canon
 from lessonpress.errors import LessonError
 
 FILE, SEAL = "revisions.json", "seal"
+NAME = re.compile(r"\w+")  # whatever a revision is called, it leads to no other folder
 
 
 def read(folder: Path, slug: str) -> dict[str, Any]:
@@ -43,12 +45,38 @@ def _known(path: Path, slug: str) -> dict[str, Any]:
     """What a history file says; one that a merge has left broken is a mistake that a person can mend."""
     try:
         told = canon.read(path)
-        if told.keys() >= {"slug", "current", "pinned", "revisions"} and all(e["revision"] for e in told["revisions"]):
-            return {key: value for key, value in told.items() if key != SEAL}
+        kept = {key: value for key, value in told.items() if key != SEAL}
+        if _formed(kept) and text(kept).encode():  # JSON can name halves of characters, which no file can hold
+            return kept
     except (ValueError, AttributeError, KeyError, TypeError):
         pass
     raise LessonError(os.path.relpath(path), f"this is no history of {slug}", "JSON as lessonpress wrote it",
                       "Take the file back from git, with every event of both sides.")  # fmt: skip
+
+
+def _formed(told: Any) -> bool:
+    """Whether a document has the form of a history: every later reader relies on it."""
+    held = [told["current"], told["pinned"]]
+    return (
+        told["current"] is not None and all(name is None or NAME.fullmatch(name) for name in held)
+        and isinstance(told["slug"], str) and isinstance(told["revisions"], list)
+        and all(_event(event) for event in told["revisions"])
+        and ("retired" not in told or (_texts(told["retired"], "at") and _notes(told["retired"], "to", "note")))
+    )  # fmt: skip
+
+
+def _event(event: Any) -> bool:
+    reasons = event["reasons"]
+    told = isinstance(reasons, list) and all(isinstance(reason, str) for reason in reasons)
+    return bool(NAME.fullmatch(event["revision"])) and told and _texts(event, "publishedAt") and _notes(event, "note")
+
+
+def _texts(told: Mapping[str, Any], *keys: str) -> bool:
+    return all(isinstance(told[key], str) for key in keys)
+
+
+def _notes(told: Mapping[str, Any], *keys: str) -> bool:
+    return all(told[key] is None or isinstance(told[key], str) for key in keys)
 
 
 def latest(history: Mapping[str, Any]) -> str | None:

@@ -62,6 +62,13 @@ def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, templates:
     return found
 
 
+def formed(told: Mapping[str, Any]) -> bool:
+    """Whether a document has the parts of an identity, so that it can be compared with one."""
+    digests, files, recorded = (told.get(part) for part in ("digests", "files", "recorded"))
+    maps = [digests, files, recorded, *(recorded.values() if isinstance(recorded, dict) else [])]
+    return all(isinstance(part, dict) for part in maps)
+
+
 def may_be(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
     """Whether nothing but numbers tells two identities apart, so that other rounding may be all that changed."""
     return old is not None and _without_numbers(old) == _without_numbers(new)

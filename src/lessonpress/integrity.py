@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lessonpress import bundle, canon, history, identity, page
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, visible
 
 NAME = re.compile(r"[0-9a-f]{16}")
 FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
@@ -22,20 +24,51 @@ PAGES = frozenset({"index.html", history.FILE})
 LEFT_OUT = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
 MISSING, CHANGED, EXTRA = "the file is missing", "its bytes are not the published ones", "no file of this revision"
 SUMS = "SHA256SUMS"
+BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError)  # what reading a document raises that is none
 CORE = ("identity.json", "manifest.json", SUMS, "bundle.zip")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing in the published site that is not as it was published, and what mends it."""
+    """One thing in the published site that is not as it was published, and what mends it.
+
+    Names of files are anybody's, so every part is text that may go to a terminal and into a report.
+    """
 
     where: str  # a path below results/
     what: str
     mend: str
 
+    def __post_init__(self) -> None:
+        for part, text in vars(self).copy().items():
+            object.__setattr__(self, part, visible(text).replace("\n", "\\n"))
+
     def words(self) -> str:
         """The fault in a line."""
         return f"{self.where}: {self.what}. {self.mend}"
+
+
+@contextmanager
+def blamed(*folders: Path) -> Iterator[None]:
+    """Read published revisions: what cannot be read because somebody has changed one is told as that.
+
+    Raises LessonError for a changed folder; an error that no folder explains stays as it is.
+    """
+    try:
+        yield
+    except BROKEN:
+        for folder in folders:
+            require_whole(folder)
+        raise
+
+
+def require_whole(folder: Path) -> None:
+    """A published folder is as it was published. Raises LessonError where somebody has changed it."""
+    found = of_revision(folder, folder.parent.name)
+    if found:
+        changed = f"this published revision was changed: {found[0].where}: {found[0].what}"
+        raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
+                          "Take the folder back from git, or delete it and run again.") from None  # fmt: skip
 
 
 def gathered(faults: Sequence[Fault]) -> list[Fault]:
@@ -82,8 +115,13 @@ def revisions(folder: Path) -> list[str]:
 
 
 def _strays(folder: Path, at: str) -> Iterator[Fault]:
-    for path in sorted(folder.iterdir()):
-        if LEFT.fullmatch(path.name):
+    for path in (folder, *sorted(folder.iterdir())):
+        if path.is_symlink():
+            name = at if path == folder else f"{at}/{path.name}"
+            yield Fault(name, "a link, which leads where nobody publishes", "Put in its place what it leads to.")
+        elif path == folder:
+            continue
+        elif LEFT.fullmatch(path.name):
             yield Fault(
                 f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it."
             )
@@ -120,11 +158,9 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
 
 def _events(told: Mapping[str, Any], file: str) -> Iterator[Fault]:
     for number, event in enumerate(told["revisions"]):
-        known: dict[str, Any] = {"revision": str, "publishedAt": str, "reasons": list, "note": (str, type(None))}
-        wrong = [key for key, kind in known.items() if not isinstance(event.get(key), kind)]
-        strange = sorted(event.keys() - known.keys())
-        if wrong or strange or not all(isinstance(reason, str) for reason in event.get("reasons") or []):
-            yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(wrong + strange)})",
+        strange = sorted(event.keys() - {"revision", "publishedAt", "reasons", "note"})
+        if strange:
+            yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(strange)})",
                         "Take the file back from git.")  # fmt: skip
 
 
@@ -145,17 +181,16 @@ def of_revision(folder: Path, slug: str) -> list[Fault]:
     """Every fault of one revision folder: a changed, missing or extra file, or a name that is not its content's."""
     at = f"models/{slug}/{folder.name}"
     odd = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
-    found = [
-        Fault(f"{at}/{path.relative_to(folder).as_posix()}", "no plain file", "Take it back from git.") for path in odd
-    ]
-    if found:
-        return found
+    if odd:
+        names = [path.relative_to(folder).as_posix() for path in odd]
+        return [Fault(f"{at}/{name}", "no plain file", "Take the folder back from git.") for name in names]
+    empty = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))
+             if path.is_dir() and not any(path.iterdir())]  # fmt: skip
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
-    return [
-        Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in faults(files, slug, folder.name)
-    ]
+    found = [*faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
+    return [Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in found]
 
 
 def _mended(what: str) -> str:

@@ -37,7 +37,7 @@ def alone(results: Path) -> Iterator[None]:
         finally:
             os.close(handle)
     except OSError as error:
-        where = os.path.relpath(error.filename or results)
+        where = os.path.relpath(error.filename2 or error.filename or results)
         fix = "What was published before is as it was. Mend this and run the same command again."
         raise LessonError(where, f"the system refuses: {error.strerror or error}", "", fix) from None
 

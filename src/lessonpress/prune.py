@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, changes, commits, execute, history, identity, integrity, lock, publish
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, visible
 from lessonpress.settings import Config
 
 
@@ -32,7 +32,7 @@ def listed(config: Config, slug: str) -> str:
 
 
 def _event(event: Mapping[str, Any]) -> str:
-    note = f"  “{event['note']}”" if event.get("note") else ""
+    note = f"  “{visible(event['note'])}”" if event["note"] else ""
     return f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}"
 
 
@@ -138,7 +138,8 @@ def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str,
 def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
     if old is None or not (folder / old).is_dir():
         return identity.reasons(None, {})
-    return list(changes.between(folder / old, folder / new).reasons)
+    with integrity.blamed(folder / old, folder / new):
+        return list(changes.between(folder / old, folder / new).reasons)
 
 
 def accept(config: Config, slug: str) -> str:
@@ -159,7 +160,8 @@ def accept(config: Config, slug: str) -> str:
 
 
 def _made_at(folder: Path) -> str:
-    return str(history.document(folder / "manifest.json")["provenance"]["capturedAt"])
+    with integrity.blamed(folder):
+        return str(history.document(folder / "manifest.json")["provenance"]["capturedAt"])
 
 
 def _read(config: Config, slug: str) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, history, identity, lock
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, visible
 from lessonpress.settings import Config
 
+MAKE = "Run `snakemake --cores 1`, which makes what is missing and then publishes."
 NOTHING = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
@@ -26,7 +27,7 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     failed or the disk refuses; then nothing is published and earlier revisions stay as they are.
     """
     room = config.room(slug)
-    rendered = canon.read(room / "rendered.json")
+    rendered = _rendered(room)
     require_passed(config, slug)
     require_teeth(config, slug)
     note = readable(note or os.environ.get(NOTE))
@@ -38,8 +39,21 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     return f"{slug}: {words}"
 
 
+def _rendered(room: Path) -> dict[str, Any]:
+    """What was rendered. Raises LessonError where it is missing, or where an earlier lessonpress made its checks."""
+    try:
+        rendered, checks = canon.read(room / "rendered.json"), canon.read(room / "checks.json")
+    except FileNotFoundError as error:
+        raise LessonError(os.path.relpath(error.filename), "there is nothing to publish", "", MAKE) from None
+    if not all("mutants" in check for check in checks):
+        raise LessonError(os.path.relpath(room / "checks.json"), "an earlier lessonpress has made this", "", MAKE)
+    return dict(rendered)
+
+
 def readable(note: str | None) -> str | None:
     """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
+    if note and visible(note) != note:  # also half a character, which no file can hold
+        raise LessonError("the note", f"{note!r} holds what cannot be seen", "plain text", "Write it again.")
     if note:
         importlib.import_module("lessonpress.prose").inline(note, where="the note")
     return note or None
@@ -98,7 +112,7 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
     revision, rounding = _standing(config, slug, told, made)
     there = (folder / revision).is_dir()
     if there:
-        _require_whole(folder / revision, slug)
+        importlib.import_module("lessonpress.integrity").require_whole(folder / revision)
     if before == revision and there:
         return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
     if not there:
@@ -114,15 +128,6 @@ def _placed(config: Config, rendered: dict[str, Any], note: str | None) -> tuple
     return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
 
 
-def _require_whole(folder: Path, slug: str) -> None:
-    """A published folder is reused only as it was published. Raises LessonError where somebody has changed it."""
-    found = importlib.import_module("lessonpress.integrity").of_revision(folder, slug)
-    if found:
-        changed = f"this published revision was changed: {found[0].where}: {found[0].what}"
-        raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
-                          "Take the folder back from git, or delete it and run again.")  # fmt: skip
-
-
 def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tuple[str, str]:
     """The revision that the rendering is: its own, or a published one that differs in its rounding only.
 
@@ -134,7 +139,8 @@ def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tup
     for revision in history.newest_first(told):
         if identity.may_be(_identity(folder / revision), new):
             # Only now: rendering again needs every library that makes a page, and most publications do not.
-            found = importlib.import_module("lessonpress.standing").of(config, slug, folder / revision)
+            with importlib.import_module("lessonpress.integrity").blamed(folder / revision):
+                found = importlib.import_module("lessonpress.standing").of(config, slug, folder / revision)
             if found.same:
                 return revision, f"within tolerance: {found.comparison.words()}"
     return made, ""
@@ -143,7 +149,8 @@ def _standing(config: Config, slug: str, told: dict[str, Any], made: str) -> tup
 def _identity(folder: Path) -> dict[str, Any] | None:
     """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
     try:
-        return dict(canon.read(folder / "identity.json"))
+        told = dict(canon.read(folder / "identity.json"))
+        return told if identity.formed(told) else None
     except DAMAGED:  # but never a disk that refuses: what it hides must not decide what is published
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,22 @@ def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
 
     The feed and the sitemap hold absolute addresses, so they are made only where the site has a `base_url`.
     """
-    about = about or Site()
+    told = {folder: history.read(folder, folder.name) for folder in _lessons(results / "models")}
+    try:
+        made = _pages(results, about or Site(), told)
+        "".join(made.values()).encode()  # JSON can name halves of characters, which no page can hold
+        return made
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        for folder, each in told.items():  # only now: what has to be imported for it is no part of making pages
+            importlib.import_module("lessonpress.integrity").require_whole(folder / each["current"])
+        raise
+
+
+def _pages(results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     out: dict[Path, str] = {}
     current: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
-    for folder in _lessons(results / "models"):
-        told = history.read(folder, folder.name)
+    for folder, told in histories.items():
         newest = history.document(folder / told["current"] / "manifest.json")
         if not told.get("retired"):
             current.append(newest)

@@ -47,8 +47,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     # Where only numbers differ, publish records and renders once more.
     "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
                 "lock", "publish", "published", "record", "standing", "supervise/*"),
-    "site": (*LESSON, "canon", "history", "layout/*", "lock", "operations/*", "page/*", "prose",
-             "replay", "shipped", "site", "worker/*", "templates/*"),
+    "site": (*LESSON, "bundle", "canon", "history", "identity", "integrity", "layout/*", "lock", "operations/*",
+             "page/*", "prose", "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip
 
 

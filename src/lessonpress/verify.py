@@ -129,7 +129,7 @@ def lesson(config: Config, slug: str) -> Verdict:
         verdict = _compared(config, slug, faults)
     except LessonError as error:
         verdict = Verdict(slug, DRIFT, None, error.message(), faults)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *integrity.BROKEN) as error:
         if not faults:
             raise
         # What is published is broken in a way that was just told; it cannot be compared as well.
@@ -179,7 +179,7 @@ def pages(config: Config) -> Iterator[Fault]:
         return
     try:
         wanted = site.pages(results, config.site)
-    except (LessonError, OSError, ValueError, KeyError, TypeError) as error:
+    except (LessonError, OSError, *integrity.BROKEN) as error:
         why = f"{error.where}: {error.seen}" if isinstance(error, LessonError) else str(error)
         yield Fault("index.html", f"the pages cannot be made ({why})", "Mend what is named above first.")
         return
