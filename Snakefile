@@ -12,6 +12,7 @@ include: "workflow/rules/check.smk"
 include: "workflow/rules/render.smk"
 include: "workflow/rules/publish.smk"
 include: "workflow/rules/site.smk"
+include: "workflow/rules/prepare.smk"
 include: "workflow/rules/verify.smk"
 include: "workflow/rules/refuse.smk"
 

@@ -99,7 +99,7 @@ MISTAKES = {
         "- id: one\n      lable: One",
         "echo/lesson.yaml:17: experiment.cases[1].lable: unknown key; known here: args, id, inputs, label, "
         "note, parameters, "
-        "target. Did you mean label?",
+        "target, weights. Did you mean label?",
     ),
     "unknown key of an axis": (
         "{id: all, tensor: output}",

@@ -280,7 +280,7 @@ def test_a_huge_input_is_not_made(tmp_path: Path) -> None:
 EXPRESSIONS = {
     "{{ uno.all | max }}": "{{ uno.all | max }} names no case: uno; cases: ",
     "{{ one.al | max }}": "{{ one.al | max }} names no record: al; recorded: all, own.",
-    "{{ one.all | maxx }}": "cannot be evaluated (No filter named 'maxx'.)",
+    "{{ one.all | maxx }}": "cannot be evaluated (No filter named 'maxx'); filters: abs, argmax, ",
     "{{ one.all[ }}": "cannot be evaluated",
     "{{ one.own ** 2 }}": "cannot be evaluated (it is too long or has a power)",
 }

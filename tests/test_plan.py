@@ -30,6 +30,7 @@ def test_without_an_experiment_there_is_one_run() -> None:
             "mode": "eval",
             "dtype": "float32",
             "args": {"width": 2, "deep": True},
+            "weights": None,
             "parameters": {},
             "inputs": [["x", {"shape": [2], "dtype": "float32", "fill": "randn"}], ["n", {"literal": 3}]],
         }
@@ -141,3 +142,33 @@ def test_the_tiny_lessons_plan_says_what_is_cut_out() -> None:
     assert planned["record"][3] == {"id": "corner", "tensor": "output[0]", "select": "[0, 0]", "reshape": None}
     assert planned["metrics"][2] == {"id": "spread", "value": "metric_spread", "of": "mapped"}
     assert planned["runs"][3]["parameters"]["line.bias"] == {"values": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("execution", "experiment", "case", "planned"),
+    [
+        (None, None, None, [None, None]),
+        ("late", None, None, ["late", "late"]),
+        ("late", "early", None, ["late", "early"]),
+        ("late", "early", "drawn", ["late", None]),
+        ("late", "drawn", None, ["late", None]),
+        (None, None, "early", [None, "early"]),
+    ],
+)
+def test_weights_are_those_of_the_innermost_word(
+    execution: str | None, experiment: str | None, case: str | None, planned: list[str | None]
+) -> None:
+    """A case before the experiment before the execution; `drawn` and silence everywhere mean what the seed draws."""
+    told = recipe(prepare={}, experiment={"weights": experiment, "cases": [{"id": "a", "weights": case}]})
+    told = told.model_copy(update={"execution": told.execution.model_copy(update={"weights": execution})})
+    assert [run["weights"] for run in plan.of(told)["runs"]] == planned
+
+
+@pytest.mark.parametrize(("own", "experiment", "seed"), [(None, None, 4), (None, 9, 9), (7, 9, 7)])
+def test_training_begins_with_the_weights_that_the_cases_draw(own: Any, experiment: Any, seed: int) -> None:
+    """Its seed is its own, or the experiment's, or the execution's."""
+    told = recipe(prepare={"seed": own}, experiment={"seed": experiment, "cases": [{"id": "a"}]})
+    task = plan.of(told)["prepare"]
+    assert task["seed"] == seed
+    assert (task["file"], task["function"], task["mode"]) == ("model.py", "prepare", "train")
+    assert plan.of(recipe())["prepare"] is None

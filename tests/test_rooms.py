@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from lessonpress import operations
+
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "src" / "lessonpress"
 ARCHITECTURE = PROJECT / "docs" / "architecture.md"
@@ -189,13 +191,16 @@ def test_the_command_line_starts_without_the_heavy_libraries() -> None:
 
 
 def lesson_names(lessons: Path) -> dict[str, str]:
-    """Collect slug and model class of every lesson below `lessons`, each with the lesson that owns it."""
+    """Collect slug and model class of every lesson below `lessons`, each with the lesson that owns it.
+
+    What is also an operation's name is PyTorch's word, not the lesson's, and any room may use it.
+    """
     names = {}
     for recipe in sorted(lessons.glob("*/lesson.yaml")):
         model = YAML(typ="safe", pure=True).load(recipe.read_text("utf-8"))["model"]
         for name in (recipe.parent.name, recipe.parent.name.replace("-", "_"), model["class"]):
             names[name] = recipe.parent.name
-    return names
+    return {name: owner for name, owner in names.items() if name not in operations.TABLE}
 
 
 def is_readable(file: Path) -> bool:

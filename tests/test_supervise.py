@@ -55,6 +55,28 @@ def test_whole_lines_are_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ended.confinement.limits["wall_seconds"] == 20
 
 
+def test_lines_are_told_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole lines only, without their mark, while the process still runs; what has no mark is told to nobody."""
+    heard: list[bytes] = []
+    alive = tmp_path / "alive"
+    seen: list[bool] = []
+
+    def meanwhile(line: bytes) -> None:
+        heard.append(line)
+        seen.append(alive.exists())
+        if line == b'"one"':
+            alive.touch()
+
+    code = f"""say("one")
+while not os.path.exists({str(alive)!r}): time.sleep(0.01)
+os.write(fd, mark + b' "t'); os.write(fd, b'wo"\\nstrange\\n'); say("three"); os.write(fd, mark + b' "half')"""
+    monkeypatch.setattr(supervise.run, "__kwdefaults__", {**supervise.run.__kwdefaults__, "meanwhile": meanwhile})
+    ended = run(tmp_path, monkeypatch, code)
+    assert heard[1:] == [b'"one"', b'"two"', b'"three"']
+    assert seen[:2] == [False, False]
+    assert ended.strange
+
+
 @pytest.mark.parametrize("forged", [b'{"ok": {}}\n', b"\n", b"00000000000000000000000000000000 {}\n"])
 def test_a_line_without_the_mark_voids_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forged: bytes

@@ -67,6 +67,22 @@ def check_state_steers_alignment(runs):
     return {"measured": change if sound else 0.0, "bound": EFFECT, "sense": ">="}
 
 
+def check_logits_follow_from_token_and_context(runs):
+    """The logits are those of a GRU cell and a linear layer worked out by hand from the last token and the context.
+
+    Context and state enter as recorded; every other number comes from the parameters.
+    """
+    gaps = []
+    for name in CASES + PROBES:
+        run = runs[name]
+        token = run["param:target_embedding.weight"][run["input:previous_token"][0]]  # [4]
+        fed = np.concatenate([token, run["alignment[0]"][0]])  # [12]
+        state = _step(run, "decoder", "", fed, run["input:state"][0])  # [8]
+        logits = run["param:output_head.weight"] @ state + run["param:output_head.bias"]  # [16]
+        gaps += [_gap(run["decoder"][0], state), _gap(run["output"][0], logits)]
+    return {"measured": float(np.max(gaps)), "bound": ROUNDING, "sense": "<="}
+
+
 def _gap(one, other):
     """The largest difference between two arrays of one shape."""
     if one.shape != other.shape:
@@ -92,18 +108,23 @@ def _annotate(run):
 
 
 def _read(run, tokens, direction):
-    """The hidden state [5, 4] after each token of one GRU, whose gates are stacked as reset, update, new."""
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    w_in, w_hidden, b_in, b_hidden = (run[f"param:encoder.{name}_l0{direction}"] for name in names)
+    """The hidden state [5, 4] after each token of the encoder in one direction."""
     hidden, states = np.zeros(HIDDEN), []
     for token in tokens:
-        from_token = np.split(w_in @ token + b_in, 3)
-        from_hidden = np.split(w_hidden @ hidden + b_hidden, 3)
-        reset, update = (_sigmoid(from_token[gate] + from_hidden[gate]) for gate in (0, 1))
-        new = np.tanh(from_token[2] + reset * from_hidden[2])
-        hidden = (1 - update) * new + update * hidden
+        hidden = _step(run, "encoder", f"_l0{direction}", token, hidden)
         states.append(hidden)
     return np.array(states)
+
+
+def _step(run, module, ending, fed, hidden):
+    """The next hidden state of a GRU, whose gates are stacked as reset, update, new."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    w_in, w_hidden, b_in, b_hidden = (run[f"param:{module}.{name}{ending}"] for name in names)
+    from_input = np.split(w_in @ fed + b_in, 3)
+    from_hidden = np.split(w_hidden @ hidden + b_hidden, 3)
+    reset, update = (_sigmoid(from_input[gate] + from_hidden[gate]) for gate in (0, 1))
+    new = np.tanh(from_input[2] + reset * from_hidden[2])
+    return (1 - update) * new + update * hidden
 
 
 def _sigmoid(x):

@@ -49,5 +49,5 @@ class AdditiveDecoderStep(nn.Module):
         annotations, _ = self.encoder(self.source_embedding(source_ids))  # [batch, source, 8]
         context, _ = self.alignment(annotations, state)  # [batch, 8]
         token = self.target_embedding(previous_token)  # [batch, 4]
-        new_state = self.decoder(torch.cat((token, context), dim=-1), state)  # [batch, 8], from 12 inputs
+        new_state = self.decoder(torch.cat((token, context), dim=1), state)  # [batch, 8], from 12 inputs
         return self.output_head(new_state)  # [batch, 16]

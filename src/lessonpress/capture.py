@@ -80,7 +80,7 @@ def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(answer, dict) or answer.keys() != {"runs", "modules", "blobs"}:
         raise Malformed("the answer has other keys than runs, modules, blobs")
-    blobs = _sizes(answer["blobs"])
+    blobs = sizes(answer["blobs"])
     planned = {run["id"]: run for run in plan["runs"]}
     if not isinstance(answer["runs"], dict) or list(answer["runs"]) != list(planned):
         raise Malformed("the answer's runs are not the plan's")
@@ -94,7 +94,8 @@ def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _sizes(blobs: Any) -> dict[str, int]:
+def sizes(blobs: Any) -> dict[str, int]:
+    """How many bytes each blob has, by its digest; raises Malformed for one that is not what its name says."""
     out = {}
     for name, text in _items(blobs, "blobs"):
         try:
@@ -109,7 +110,7 @@ def _sizes(blobs: Any) -> dict[str, int]:
 
 def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str]) -> None:
     for value in _list(run["values"], "values"):
-        _value(value, blobs)
+        described(value, blobs)
     values, calls = len(run["values"]), _list(run["calls"], "calls")
     if not calls:
         raise Malformed("a run without calls")
@@ -137,7 +138,8 @@ class _Reach:
     inputs: list[str]
 
 
-def _value(value: Any, blobs: Mapping[str, int]) -> None:
+def described(value: Any, blobs: Mapping[str, int]) -> None:
+    """A described array: known dtype, a shape, and a blob of just its size, else Malformed."""
     _keys(value, {"dtype", "shape", "blob"}, "a value")
     if not (isinstance(value["dtype"], str) and value["dtype"] in BYTES and isinstance(value["blob"], str)):
         raise Malformed("a value without dtype and bytes")

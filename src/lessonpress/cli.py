@@ -67,6 +67,21 @@ def site(config: ConfigFile = CONFIG) -> None:
 
 
 @app.command()
+def prepare(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="SLUG…")] = None,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Train again, compare with what is stored, write nothing; "
+                                                          "without a name, every lesson that has a training.")] = False,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Run lessons' training and store the weights as source, beside the recipe."""
+    settings, room = arrows.settings(config), arrows.room("prepare")
+    if not slugs and not repeat:
+        raise typer.BadParameter("name the lessons whose weights are to be made")
+    verb = room.repeat if repeat else room.prepare
+    arrows.each(slugs or room.prepared_lessons(settings), lambda slug: verb(settings, slug))
+
+
+@app.command()
 def verify(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
     jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,

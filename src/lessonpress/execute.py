@@ -70,7 +70,7 @@ def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path)
     path: tuple[str | int, ...] = {
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
-        "call": read.said(number, "inputs"),
+        "call": read.said(number, "inputs"), "weights": read.said(number, "weights"), "prepare": ("prepare",),
     }.get(str(told.get("stage")), ())  # fmt: skip
     return read.error(path, "").where
 

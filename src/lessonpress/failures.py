@@ -13,7 +13,7 @@ from lessonpress.supervise.ended import stated
 
 DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
          "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
-         "check": "running"}  # fmt: skip
+         "check": "running", "prepare": "preparing the weights", "weights": "reading the prepared weights"}  # fmt: skip
 # How each limit that the kernel holds shows in an exception: a type, or words of its message.
 LIMITS: Mapping[str, tuple[str, ...]] = {
     "memory_mib": ("MemoryError", "can't allocate memory", "not enough memory", "cannot allocate memory",
@@ -41,7 +41,8 @@ def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at
     stage, kind, message = (_text(told.get(key)) for key in ("stage", "type", "message"))
     mutant = f" in the broken variant {_text(told.get('mutant'))}" if told.get("mutant") else ""
     if kind == "Refused":
-        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), printed(ended))
+        fix = f"Run `lessonpress prepare {folder.name}`." if stage == "weights" and not mutant else ""
+        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), (fix + printed(ended)).strip())
     run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
     subject = _text(told.get("run")) if stage == "check" else f"of {what}"
     seen = f"{DOING.get(stage, stage)} {subject}{mutant}{'' if stage == 'check' else run}: {kind}: {message}"

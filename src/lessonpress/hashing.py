@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from lessonpress import canon, lesson, plan, specs
+from lessonpress import canon, lesson, plan, prepared, specs
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
@@ -15,27 +15,30 @@ PROSE = ("title", "question", "description", "category", "tags", "curator", "att
 TEXT = ("title", "description", "label", "note")
 
 
-def hash_lesson(config: Config, slug: str) -> None:
-    """Write `work/<slug>/source.json`: the lesson's files and digests, and the worker's plan. Runs no lesson code."""
+def hash_lesson(config: Config, slug: str) -> str | None:
+    """Write `work/<slug>/source.json`: the lesson's files and digests, and the worker's plan. Runs no lesson code.
+
+    Answers a warning where the lesson's prepared weights are older than what they are made from.
+    """
     read = lesson.read(config.lesson(slug))
     told = {**source(read), "document": lesson.kept(read)}
     canon.write(config.room(slug) / "source.json", canon.compact(told) + "\n")
+    return prepared.warning(read)
 
 
 def source(read: lesson.Lesson) -> dict[str, Any]:
     """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
 
     The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
-    recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together.
+    recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together,
+    and for weights that are asked for and were not prepared.
     """
     planned = plan.of(read.recipe)
-    unlike = islice(unfit(read, planned), lesson.MAX_MISTAKES)
+    unlike = islice((*unfit(read, planned), *prepared.faults(read, planned)), lesson.MAX_MISTAKES)
     mistakes = {error.message(): error for error in unlike}  # cases inherit each other's mistakes
     if mistakes:
         raise LessonErrors(list(mistakes.values()))
-    files: list[dict[str, Any]] = [
-        {"path": name, "sha256": canon.digest(data), "bytes": len(data)} for name, data in read.files.items()
-    ]
+    files = listed(read)
     checks = read.recipe.checks
     code = [(f["path"], f["sha256"]) for f in files if f["path"] not in (checks, lesson.RECIPE)]
     document = read.places.value
@@ -48,6 +51,11 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
         "checks": canon.digest(read.files[checks]) if checks else None,
     }  # fmt: skip
     return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": planned}
+
+
+def listed(read: lesson.Lesson) -> list[dict[str, Any]]:
+    """The lesson's files: `[{path, sha256, bytes}]`."""
+    return [{"path": name, "sha256": canon.digest(data), "bytes": len(data)} for name, data in read.files.items()]
 
 
 def unfit(read: lesson.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:

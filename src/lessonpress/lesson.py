@@ -20,7 +20,7 @@ from lessonpress import canon, places
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
-from lessonpress.recipe import Experiment, Mutant, Recipe, Spec
+from lessonpress.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
 
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
@@ -273,6 +273,7 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
     if recipe.checks and recipe.checks not in lesson.files:
         yield lesson.error(("checks",), f"there is no {recipe.checks} in the folder")
+    yield from _prepare_mistakes(lesson)
     yield from _doubles(lesson, [(("steps", i, "id"), step.id) for i, step in enumerate(recipe.steps)])
     if recipe.opening_step and recipe.opening_step not in {s.id for s in recipe.steps}:
         yield lesson.error(("opening_step",), f"no step is called {recipe.opening_step!r}")
@@ -305,6 +306,24 @@ def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[Less
                            "Copy more of the line, so that it names one place.")  # fmt: skip
     if change.find == change.with_:
         yield lesson.error((*at, "replace", "with"), "it is what stands there already", "code that breaks something")
+
+
+def _prepare_mistakes(lesson: Lesson) -> Iterator[LessonError]:
+    """Weights are asked for by name only where the recipe says how they are made, and by a file that is there."""
+    told, experiment = lesson.recipe.prepare, lesson.recipe.experiment
+    if told and told.file and told.file not in lesson.files:
+        yield lesson.error(("prepare", "file"), f"there is no {told.file} in the folder")
+    if told:
+        return
+    asked: list[tuple[Where, str | None]] = [(("execution", "weights"), lesson.recipe.execution.weights)]
+    if experiment:
+        asked += [(("experiment", "weights"), experiment.weights)]
+        asked += [(("experiment", group, i, "weights"), run.weights) for group in ("cases", "probes")
+                  for i, run in enumerate(getattr(experiment, group))]  # fmt: skip
+    for path, name in asked:
+        if name not in (None, DRAWN):
+            yield lesson.error(path, f"the weights {name!r} are asked for",
+                               "`prepare:` says how weights are made, or `drawn` for what the seed draws")  # fmt: skip
 
 
 def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[LessonError]:

@@ -20,7 +20,7 @@ MATRIX_AXES = ("rows", "columns", "panels")
 def of(
     recipe: Recipe, source: Mapping[str, Any], captured: Mapping[str, Any], graph: Mapping[str, Any],
     cases: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], replay: Mapping[str, Any],
-    weights: str, graphs: Mapping[str, Any], templates: str,
+    weights: str, graphs: Mapping[str, Any], templates: str, prepared: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The manifest without revision and files, in the seed's order of keys.
 
@@ -31,7 +31,7 @@ def of(
         "question": recipe.question, "description": recipe.description, "category": recipe.category,
         "tags": recipe.tags, "curator": recipe.curator, "attribution": recipe.attribution, "license": recipe.license,
         "limitations": recipe.limitations, "openingStep": recipe.opening_step or _first_step(recipe),
-        "provenance": {**provenance(recipe, source, captured, checks, weights), "templatesSha256": templates},
+        "provenance": {**provenance(recipe, source, captured, checks, weights, prepared), "templatesSha256": templates},
         "layers": graph["layers"], "connections": graph["connections"], "idle": graph["idle"],
         "unusedInputs": graph["unusedInputs"], "steps": [step.model_dump() for step in recipe.steps],
         "milestone": recipe.milestone.model_dump() if recipe.milestone else None,
@@ -60,6 +60,7 @@ def provenance(
     captured: Mapping[str, Any],
     checks: Sequence[Mapping[str, Any]],
     weights: str,
+    prepared: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Where the numbers come from: the seed's keys first, then settings, isolation, processor and weights."""
     told = captured["provenance"]
@@ -77,7 +78,8 @@ def provenance(
         "outcome": "passed", "outputShape": outputs[0]["shape"] if len(outputs) == 1 else None, "outputs": outputs,
         "method": "lessonpress: the run itself, watched by module calls and tensor operations in a worker process",
         "scope": recipe.scope, "numericalChecks": [check["sentence"] for check in checks],
-        "initialisation": told["initialisation"], "weightsSha256": weights, "digests": source["digests"],
+        "initialisation": told["initialisation"], "weightsSha256": weights,
+        "prepared": dict(prepared) if prepared else None, "digests": source["digests"],
         "settings": told["settings"], "cpu": told["cpu"], "host": told["host"], "isolation": told["isolation"],
     }  # fmt: skip
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from lessonpress.recipe import Case, Experiment, Recipe, Recording, Run, Spec
+from lessonpress.recipe import DRAWN, Case, Experiment, Recipe, Recording, Run, Spec
 
 KINDS = ("values", "fill", "literal", "list", "tuple", "dict")
 
@@ -18,7 +18,33 @@ def of(recipe: Recipe) -> dict[str, Any]:
         runs += [_run(recipe, recipe.experiment, run) for run in (*recipe.experiment.cases, *recipe.experiment.probes)]
     return {"schema": 1, "slug": recipe.slug, "model": {"file": recipe.model.file, "class": recipe.model.class_},
             "runs": runs, "record": record(recipe), "metrics": metrics(recipe), "checks": recipe.checks,
-            "mutants": mutants(recipe)}  # fmt: skip
+            "mutants": mutants(recipe), "prepare": prepare(recipe)}  # fmt: skip
+
+
+def prepare(recipe: Recipe) -> dict[str, Any] | None:
+    """How the lesson's weights are made, None where no run asks for any: `{file, function, seed, mode, args, options,
+    tolerance}`; `args` build the model, `options` are the function's own."""
+    told = recipe.prepare
+    if told is None:
+        return None
+    return {
+        "file": told.file or recipe.model.file, "function": told.function,
+        "seed": _seed(recipe) if told.seed is None else told.seed, "mode": told.mode,
+        "args": jsonable(recipe.model.args), "options": jsonable(told.args),
+        "tolerance": {"atol": float(told.tolerance.atol), "rtol": float(told.tolerance.rtol)},
+    }  # fmt: skip
+
+
+def _seed(recipe: Recipe) -> int:
+    """The seed of the cases, or that of the execution."""
+    own = recipe.experiment.seed if recipe.experiment else None
+    return recipe.execution.seed if own is None else own
+
+
+def _weights(*said: str | None) -> str | None:
+    """The name of a run's prepared weights, from the innermost word to the outermost; None for weights as drawn."""
+    name = next((word for word in said if word is not None), DRAWN)
+    return None if name == DRAWN else name
 
 
 def record(recipe: Recipe) -> list[dict[str, Any]]:
@@ -44,7 +70,8 @@ def _execution(recipe: Recipe) -> dict[str, Any]:
     execution = recipe.execution
     return {
         "id": "execution", "kind": "execution", "seed": execution.seed, "mode": execution.mode,
-        "dtype": execution.dtype, "args": jsonable(recipe.model.args), "parameters": {},
+        "dtype": execution.dtype, "args": jsonable(recipe.model.args), "weights": _weights(execution.weights),
+        "parameters": {},
         "inputs": [[name, completed(spec_of(spec))] for name, spec in execution.inputs.items()],
     }  # fmt: skip
 
@@ -54,11 +81,11 @@ def _run(recipe: Recipe, experiment: Experiment, run: Run) -> dict[str, Any]:
     for given in (experiment.inputs, run.inputs):
         for name, spec in given.items():
             shared[name] = completed(overlaid(shared.get(name, {}), spec_of(spec)))
-    seed = recipe.execution.seed if experiment.seed is None else experiment.seed
     return {
-        "id": run.id, "kind": "case" if isinstance(run, Case) else "probe", "seed": seed,
+        "id": run.id, "kind": "case" if isinstance(run, Case) else "probe", "seed": _seed(recipe),
         "mode": experiment.mode or recipe.execution.mode, "dtype": experiment.dtype,
         "args": jsonable({**recipe.model.args, **run.args}),
+        "weights": _weights(run.weights, experiment.weights, recipe.execution.weights),
         "parameters": {name: spec_of(spec) for name, spec in run.parameters.items()},
         "inputs": [[name, spec] for name, spec in shared.items()],
     }  # fmt: skip

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessonpress import check, execute, hashing, identity, lesson, publish, record, render
+from lessonpress import check, execute, hashing, identity, lesson, linting, publish, record, render
 from lessonpress.errors import LessonError
+from lessonpress.linting.sources import Sources
 from lessonpress.settings import Config
 
 ALWAYS = frozenset({"SHA256SUMS", "bundle.zip"})  # a revision's files that its own list leaves out
@@ -76,7 +77,8 @@ def _made(config: Config, slug: str) -> str:
     execute.execute(config, slug)
     record.record(config, slug)
     check.check(config, slug)
-    return render.render(config, slug) or ""
+    told = linting.hints(Sources.of(lesson.read(config.lesson(slug))))
+    return "\n".join(filter(None, [*told, render.render(config, slug)]))
 
 
 def _failed(config: Config, slug: str) -> LessonError | None:

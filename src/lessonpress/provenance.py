@@ -13,6 +13,7 @@ from lessonpress import canon
 CRATE, STATEMENT = "ro-crate-metadata.json", "provenance.intoto.json"
 AFTER = (STATEMENT, "SHA256SUMS", "bundle.zip")  # made from the crate, so it can list them but not their digests
 BUILD, BUILDER = "urn:lessonpress:build:lesson:1", "urn:lessonpress:builder:worker"
+PREPARED = ("prepared.json", "prepared.safetensors")
 FORMATS = {
     "py": "text/x-python", "json": "application/json", "yaml": "application/yaml", "csv": "text/csv",
     "txt": "text/plain", "svg": "image/svg+xml", "html": "text/html", "zip": "application/zip", "md": "text/markdown",
@@ -76,10 +77,10 @@ def _action(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> list[dic
 
 
 def _source(files: Mapping[str, bytes]) -> list[str]:
-    """The lesson's own Python files and its recipe."""
+    """The lesson's own Python files, its recipe, and the weights that it has made."""
     ours = ("run.py", "compare.py", "verify.py")
     own = (name for name in files if name not in ours and not name.startswith("worker/"))
-    return [name for name in own if name.endswith((".py", "lesson.yaml"))]
+    return [name for name in own if name.endswith((".py", "lesson.yaml")) or name in PREPARED]
 
 
 def _file(name: str, data: bytes) -> dict[str, Any]:

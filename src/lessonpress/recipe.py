@@ -16,6 +16,7 @@ Dtype = Literal[
 FloatDtype = Literal["float32", "float64", "float16", "bfloat16"]
 Fill = Literal["zeros", "ones", "rand", "randn", "arange", "eye", "ramp"]
 Size = Annotated[int, Field(ge=0)]
+DRAWN = "drawn"  # in the place of a name of prepared weights: those that the seed draws
 
 
 class Record(BaseModel):
@@ -50,6 +51,36 @@ class Model(Record):
     args: dict[str, Any] = Field({}, description="What its constructor is given, by name.")
 
 
+class Tolerance(Record):
+    """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
+
+    atol: Annotated[float | int, Field(ge=0)] = Field(description="The absolute part.")
+    rtol: Annotated[float | int, Field(ge=0)] = Field(description="The part relative to the published number.")
+
+
+class Prepare(Record):
+    """How weights are made, by training say: a seeded generator function of the lesson's, run by `lessonpress prepare`.
+
+    `function` of `file` (the model's, unless it says so) is called with the model, built and seeded as a run builds it,
+    and with `args`. What it yields is either a mapping of numbers, `{"step": 10, "of": 300, "loss": 0.4}`, which tells
+    how far it is, or a name and such a mapping, `"trained", {"loss": 0.1}`, which keeps the model's parameters and
+    buffers as they are then. A run asks for them with `weights: trained`: a case or probe before the experiment before
+    the execution; `weights: drawn` asks for what the seed draws, as does saying nothing anywhere. The seed is that of
+    the experiment (or of the execution, where there is none) unless it says so, so that weights as drawn are those
+    with which the training begins. `tolerance` holds a repeated training against the stored one.
+    """
+
+    file: FileName | None = Field(None, description="The file that holds the function; the model's unless said.")
+    function: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$")] = Field("prepare",
+        description="The generator function.")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(None,
+        description="The seed of the training; the experiment's, or the execution's, unless said otherwise.")
+    mode: Literal["eval", "train"] = Field("train", description="The model's mode while it is trained.")
+    args: dict[str, Any] = Field({}, description="What the function is given beside the model, by name.")
+    tolerance: Tolerance = Field(Tolerance(atol=1e-4, rtol=1e-3),
+        description="How far the weights and figures of a repeated training may lie from the stored ones.")
+
+
 class Execution(Record):
     """The run that `run.py` repeats."""
 
@@ -59,6 +90,8 @@ class Execution(Record):
         description="`eval`, or `train` where dropout and batch statistics are the lesson.")
     dtype: FloatDtype = Field("float32",
         description="The dtype of parameters and float inputs; weights are drawn in float32, then cast.")
+    weights: Id | None = Field(None,
+        description="The prepared weights to start from; `drawn`, or nothing, is what the seed draws.")
     inputs: dict[str, Spec] = Field({},
         description="What forward() is called with, by the names of its parameters and in their order.")
 
@@ -76,6 +109,8 @@ class Run(Record):
     """A probe: one more run that checks may look at. It overrides some of what the cases share."""
 
     id: Id = Field(description="The run's name for checks and for prose.")
+    weights: Id | None = Field(None,
+        description="The prepared weights of this run; the experiment's unless said otherwise.")
     inputs: dict[str, Spec] = Field({},
         description="Inputs of this run; what is left out is inherited, dtype and shape too.")
     args: dict[str, Any] = Field({}, description="Constructor arguments of this run.")
@@ -153,6 +188,8 @@ class Experiment(Record):
     mode: Literal["eval", "train"] | None = Field(None, description="The execution's unless said otherwise.")
     dtype: FloatDtype = Field("float64",
         description="Float inputs and parameters are cast to it; float64 records agree on every machine.")
+    weights: Id | None = Field(None,
+        description="The prepared weights of every case; the execution's unless said otherwise.")
     inputs: dict[str, Spec] = Field({}, description="What the cases share; it replaces what the execution says.")
     control: Control | None = Field(None, description="The input that the cases change and that a reader may move.")
     cases: Annotated[list[Case], Field(min_length=1)] = Field(description="The runs that readers compare, in order.")
@@ -223,13 +260,6 @@ class Mutant(Record):
         description="The checks that must fail on it.")
 
 
-class Tolerance(Record):
-    """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
-
-    atol: Annotated[float | int, Field(ge=0)] = Field(description="The absolute part.")
-    rtol: Annotated[float | int, Field(ge=0)] = Field(description="The part relative to the published number.")
-
-
 class Recipe(Record):
     """A whole lesson.yaml."""
 
@@ -246,6 +276,7 @@ class Recipe(Record):
     limitations: str = Field("", description="What the lesson does not show; Markdown with TeX.")
     milestone: Milestone | None = Field(None, description="The step in the history of the field that the lesson shows.")
     model: Model = Field(description="The class that is run.")
+    prepare: Prepare | None = Field(None, description="How weights are made before any run, by training say.")
     execution: Execution = Field(description="The run that run.py repeats.")
     experiment: Experiment | None = Field(None, description="The runs that are recorded and shown.")
     tolerance: Tolerance | None = Field(None,

@@ -20,6 +20,7 @@ from lessonpress import (
     manifest,
     page,
     picture,
+    prepared,
     provenance,
     replay,
     schema,
@@ -67,7 +68,7 @@ def revision(
     stored = weights.file(captured)
     certificate = replay.of_capture(captured)
     body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs,
-                       stages.digest("render"))  # fmt: skip
+                       stages.digest("render"), prepared.provenance(read, source["plan"]))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),

@@ -170,6 +170,34 @@ class Execution(_Part):
     deterministic: bool
 
 
+class KeptWeights(_Part):
+    """The model as it was at one moment of its training."""
+
+    name: str
+    figures: dict[str, float | int]
+
+
+class Prepared(_Part):
+    """How the weights that runs start from were made, where they are not as drawn.
+
+    `lines` counts the steps that were told, `first` and `last` are their figures; `runs` says by run which weights it
+    starts from; `changedSince` names what is no longer as it was when they were made.
+    """
+
+    file: str
+    function: str
+    seed: int
+    torch: str
+    lines: int = Field(ge=0)
+    first: dict[str, float | int] | None
+    last: dict[str, float | int] | None
+    kept: list[KeptWeights]
+    weightsSha256: Hex64
+    madeFrom: Hex64
+    changedSince: list[str]
+    runs: dict[str, str]
+
+
 class Provenance(_Part):
     """Who ran what, where, when and how."""
 
@@ -184,6 +212,7 @@ class Provenance(_Part):
     method: str
     scope: str
     numericalChecks: list[str]
+    prepared: Prepared | None = None
 
 
 class File(_Part):

@@ -36,6 +36,12 @@ class Limits(_Settings):
     scratch_mib: Positive = Field(64, description="All that the worker writes into its scratch folder, in MiB.")
     answer_mib: Positive = Field(64, description="The worker's answer in MiB.")
     printed_mib: Positive = Field(16, description="What the lesson prints, in MiB; 64 KiB of it are kept.")
+    prepare_seconds: Positive = Field(
+        300, description="Seconds that `lessonpress prepare` may take, in the places of wall_seconds and cpu_seconds.")
+
+    def preparing(self) -> Limits:
+        """The limits of a preparation: training takes longer than a run."""
+        return self.model_copy(update={"wall_seconds": self.prepare_seconds, "cpu_seconds": self.prepare_seconds})
 
 
 class Isolation(_Settings):

@@ -28,14 +28,14 @@ LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
     *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
-    "picture", "plan", "prose", "provenance", "render", "replay", "schema", "shipped", "stages", "weights",
-    "worker/*", "templates/*",
+    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "shipped", "stages",
+    "weights", "worker/*", "templates/*",
 )  # fmt: skip
 # Templates of files that a person goes on to edit: what changes in them changes no page.
 STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "canon", "hashing", "plan", "specs"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
     "execute": (*LESSON, *CONFINED, "execute"),
     "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),

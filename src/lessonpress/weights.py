@@ -15,14 +15,19 @@ NUMPY = {
     "BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4", "I32": "<i4",
     "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8", "C64": "<c8",
 }  # fmt: skip
+DTYPES = frozenset({"bfloat16", *(np.dtype(code).name for code in NUMPY.values())})
 
 
 def file(captured: Mapping[str, Any]) -> bytes:
     """The bytes of weights.safetensors: `execution/<name>`, `experiment/<name>`, and `case:<id>/<name>` where a case
     or probe holds other numbers than the first case."""
-    found = list(_named(captured))
-    raw = [np.frombuffer(base64.b64decode(captured["blobs"][value["blob"]]), np.uint8) for _, value in found]
-    specs = {key: _spec(value, data) for (key, value), data in zip(found, raw, strict=True)}
+    return packed(dict(_named(captured)), captured["blobs"])
+
+
+def packed(tensors: Mapping[str, Mapping[str, Any]], blobs: Mapping[str, str]) -> bytes:
+    """A safetensors file of described arrays (`{"dtype", "shape", "blob"}`) by name, the bytes as base64 by digest."""
+    raw = [np.frombuffer(base64.b64decode(blobs[value["blob"]]), np.uint8) for value in tensors.values()]
+    specs = {key: _spec(value, data) for (key, value), data in zip(tensors.items(), raw, strict=True)}
     return bytes(safetensors.serialize(specs, None))
 
 

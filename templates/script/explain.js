@@ -63,15 +63,23 @@ const moved = (step, place, out) => {
   const leaf = [machine.op[step.op](...args)].flat(Infinity).filter((x) => x !== null)[out];
   const number = machine.flat(leaf)[atPlace(place, leaf.shape)];
   const source = sources.find(({ first, size }) => number >= first && number < first + size);
-  if (!source) return null;
+  if (!source) return step.op === "pad" ? { value: Number(step.args[3] ?? 0), blocks: [{ says: "pad puts this number before or behind those that were there." }] } : null;
   const part = { port: source.port, at: number - source.first };
   return { value: valueOf(part), blocks: [{ says: `${step.op} moves numbers and changes none. This one was` }, { line: [part] }] };
+};
+// Made from the model's own code: the same kernel once more.
+const created = (step, place, out) => {
+  const slots = live.program.ports.map((port) => now.values[port]);
+  const leaf = [machine.op[step.op](...machine.decode(step.args, slots))].flat(Infinity)[out];
+  const value = machine.flat(leaf)[atPlace(place, leaf.shape)];
+  return { value, blocks: [{ says: `${step.op} takes this number from the model's code, not from the data.` }, { line: [value] }] };
 };
 const MOVES = new Set(["alias", "clone", "contiguous", "cast", "copy", "Identity", "Flatten"]);
 const wayOf = (step) => {
   if (EXPLAIN[step.op]) return (place, out) => EXPLAIN[step.op](argument(step.args), place, out, step);
   const family = live.families[step.op];
   if (MOVES.has(step.op) || family === "shapes" || family === "indexing") return (place, out) => moved(step, place, out);
+  if (family === "creation") return (place, out) => created(step, place, out);
   if (family === "elementwise" || family === "activations") return (place) => elementwise(step, place);
   return () => null;
 };
@@ -85,12 +93,16 @@ const inputsOf = (step) => {
   look(step.args);
   return [...new Set(found)];
 };
+const GIVEN = {
+  input: "This number is given: it is an input of the run.",
+  buffer: "This number is kept by the model (a buffer): no weight, and nothing is learned in it.",
+  param: "This number is a weight: drawn when the model was built, or set by the case. It is kept in weights.safetensors.",
+};
 // Answers {blocks, value, inputs, whole}: `whole` says that the cell is not written out, only what it is made from.
 const explain = ({ port, at }) => {
   if (!(port in stepOf)) {
     const kind = port.slice(0, port.indexOf(":"));
-    const says = kind === "input" ? "This number is given: it is an input of the run." : "This number is a weight: it was drawn when the model was built, and is kept in weights.safetensors.";
-    return { blocks: [{ says }], value: valueOf({ port, at }), inputs: [], whole: false };
+    return { blocks: [{ says: GIVEN[kind] ?? GIVEN.param }], value: valueOf({ port, at }), inputs: [], whole: false };
   }
   const step = live.program.steps[stepOf[port]];
   const out = step.out.findIndex(([slot]) => live.program.ports[slot] === port);

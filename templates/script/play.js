@@ -85,11 +85,13 @@ const master = (name) => {
 const panelOf = (name, { sliding }) => {
   const x = inputOf(name);
   const size = sizeOf(x.shape);
-  const columns = Math.min(8, x.shape[x.shape.length - 1] ?? 1);
   const shown = Math.min(size, KNOBS);
+  const grid = make("div", { className: "knobs" }, counted(shown, (at) => knob(name, at, { sliding })));
+  const rows = x.shape.filter((n) => n > 1); // a row of the input is a row here
+  grid.style.setProperty("--across", Math.min(8, rows[rows.length - 1] ?? 1));
   return make("div", { className: "panel-play" },
     sliding && size > 1 && x.kind === machine.FLOAT ? master(name) : null,
-    make("div", { className: `knobs across-${columns}` }, counted(shown, (at) => knob(name, at, { sliding }))),
+    grid,
     shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null,
   );
 };

@@ -61,7 +61,8 @@ const quoted = (words) => (/[",\n]/.test(words) ? `"${words.replaceAll('"', '""'
 const csv = (figure) => all("[data-figure]", figure.parentElement).filter((each) => figure.contains(each)).concat(figure.matches("[data-figure]") ? [figure] : []).map((part) => {
   const lines = linesNow(part);
   const names = rowsOf(part).map((row) => row.cells[0].textContent);
-  const heads = isVector(part) ? ["", "value"] : ["", ...headsOf(part).map((th) => th.textContent)];
+  const corner = one("h5", part)?.textContent ?? ""; // which panel, where there are several
+  const heads = isVector(part) ? ["", "value"] : [corner, ...headsOf(part).map((th) => th.textContent)];
   const rows = names.map((name, i) => [name, ...(isVector(part) ? [lines[0][i]] : lines[i]).map(exact)]);
   return [heads, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }).join("\r\n");

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,16 @@ def test_a_real_capture_is_valid_twice(config: Config) -> None:
     answer = {key: captured[key] for key in ("runs", "modules", "blobs")}
     assert capture.validated(answer, canon.read(room / "source.json")["plan"]) == answer
     read_whole(answer)
+
+
+def test_provenance_says_who_ran_it(config: Config) -> None:
+    """The parent wrote down versions, settings and isolation; the caller's user is there, its secrets are not."""
+    told = canon.read(config.room(tiny.SLUG) / "capture.json")["provenance"]
+    assert told["initialisation"] == "portable-1"
+    assert told["host"]["user"] == os.getuid()
+    assert told["settings"]["OMP_NUM_THREADS"] == "1"
+    assert "+" not in told["torch"]
+    assert told["isolation"]["profile"] in ("posix-basic", "linux-seccomp", "linux-strict")
 
 
 def test_the_manifest_fits_the_published_schema(config: Config, manifest: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ pytestmark = pytest.mark.workflow
 
 PROJECT = Path(__file__).resolve().parents[2]
 REFERENCES = sorted(PROJECT.glob("lessons/*/reference.json"))
+# Those whose weights are drawn, with how far torch's own initialisers are off at each capability level.
+DRAWN = [path for path in REFERENCES if "native" in json.loads(path.read_text(encoding="utf-8"))]
 CAPABILITIES = ("default", "avx2", "avx512")
 
 
@@ -69,15 +72,26 @@ def test_recorded_values_are_the_published_ones(manifest: dict[str, Any], refere
             assert abs(recorded[key] - expected) <= within, (name, key)
 
 
+def test_rounded_to_the_published_digits_values_are_equal(manifest: dict[str, Any], reference: dict[str, Any]) -> None:
+    """A figure that was published as text comes out again, digit for digit, when ours is rounded to its decimals."""
+    cases = {case["id"]: case for case in manifest["experiment"]["cases"]}
+    for name, arrays in reference.get("digits", {}).items():
+        recorded = {entry["id"]: entry["values"] for entry in cases[name]["vectors"]}
+        for key, texts in arrays.items():
+            for value, text in zip(recorded[key], texts, strict=True):
+                if text is not None:  # a figure that was not published
+                    assert f"{Decimal(value).quantize(Decimal(text), rounding=ROUND_HALF_UP)}" == text, (name, key)
+
+
 def test_tables_print_the_published_digits(previews: dict[str, Path], reference: dict[str, Any]) -> None:
     """Each row of the value table stands in the page digit for digit, and so do the extremes."""
     page = (previews["default"] / "index.html").read_text(encoding="utf-8")
     rows = ["".join(cells) for cells in _table_rows(page)]
-    for tables in reference["printed"].values():
+    for tables in reference.get("printed", {}).values():
         for table in tables.values():
             for row in table:
                 assert "".join(row) in rows, row
-    for extremes in reference["extremes"].values():
+    for extremes in reference.get("extremes", {}).values():
         for low, high in extremes.values():
             assert f"Min {low} · Max {high}" in page
 
@@ -113,12 +127,13 @@ def _table_rows(page: str) -> list[list[str]]:
 def test_the_graph_has_the_published_nodes(manifest: dict[str, Any], reference: dict[str, Any]) -> None:
     """Every node id of the reference is there, and an input feeds only what reads it."""
     layers = {layer["id"]: layer for layer in manifest["layers"]}
-    assert set(reference["nodes"]) <= set(layers)
+    assert set(reference.get("nodes", ())) <= set(layers)
     for connection in manifest["connections"]:
         assert layers[connection["target"]]["kind"] in ("layer", "output")
         assert layers[connection["source"]]["kind"] in ("layer", "input")
 
 
+@pytest.mark.parametrize("lesson", DRAWN, indirect=True, ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_without_portable_initialisation_numbers_drift(
     lesson: Path, previews: dict[str, Path], reference: dict[str, Any], capability: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress import hashing, lesson, page, stages
+from lessonpress import hashing, lesson, page, prepared, stages
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.linting import checks, model, packages, records, surprises
 from lessonpress.linting.sources import Sources
@@ -24,8 +24,15 @@ def lint(config: Config, slug: str) -> str:
                 *_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
+    return "\n".join([*hints(sources), f"{slug}: good"])
+
+
+def hints(sources: Sources) -> list[str]:
+    """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
+    read = sources.read
     doubts = [*checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read), *page.unread(read)]
-    return "\n".join([*(f"hint: {doubt.message()}" for doubt in doubts), f"{slug}: good"])
+    old = [warning] if (warning := prepared.warning(read)) else []
+    return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 
 
 def _mistakes(sources: Sources) -> Iterator[LessonError]:

@@ -41,7 +41,8 @@ def _misnamed(
         binding.compiled(expression)
         tree = binding.environment().parse(shown)
     except binding.FAILURES as error:
-        return read.error(path, f"{shown} cannot be evaluated ({error})")
+        filters = ", ".join(sorted(binding.environment().filters))
+        return read.error(path, f"{shown} cannot be evaluated ({str(error).rstrip('.')})", f"filters: {filters}")
     for name in tree.find_all(nodes.Name):
         if name.name not in {*cases, "cases"}:
             return read.error(path, f"{shown} names no case: {name.name}", f"cases: {', '.join(sorted(cases))}")

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,20 +44,20 @@ DEFAULT, ALL = Isolation(), Layers()
 
 def run(
     module: str, arguments: Sequence[str], scratch: Path, limits: Limits, isolation: Isolation = DEFAULT, *,
-    layers: Layers = ALL,
+    layers: Layers = ALL, meanwhile: Callable[[bytes], None] | None = None,
 ) -> Ended:  # fmt: skip
     """Run `python -m module arguments… FD` in `scratch` and read the lines that it writes on descriptor FD.
 
     The worker may read the Python installation and those arguments that are paths. When it has answered, ended, or hit
-    a limit, it and everything that it started are killed. Raises LessonError when this machine cannot isolate it as
-    strongly as `isolation.minimum` demands.
+    a limit, it and everything that it started are killed. `meanwhile` is told each of its lines when it comes. Raises
+    LessonError when this machine cannot isolate it as strongly as `isolation.minimum` demands.
     """
     with _ONE_AT_A_TIME, tempfile.TemporaryDirectory(prefix="lessonpress-probe-") as held:
         probe = Path(held) / "forbidden"
         probe.write_bytes(b"no program\n")
         probe.chmod(0o700)
         spec = _spec(arguments, str(probe), limits, isolation, layers)
-        done = _run(module, arguments, scratch, limits, isolation, spec)
+        done = _run(module, arguments, scratch, limits, isolation, spec, meanwhile)
     _judge(done.confinement, isolation)
     return done
 
@@ -73,15 +73,17 @@ def _spec(
 
 
 def _run(
-    module: str, arguments: Sequence[str], scratch: Path, limits: Limits, isolation: Isolation, spec: Mapping[str, Any]
-) -> Ended:
+    module: str, arguments: Sequence[str], scratch: Path, limits: Limits, isolation: Isolation,
+    spec: Mapping[str, Any], meanwhile: Callable[[bytes], None] | None,
+) -> Ended:  # fmt: skip
     outer = bubblewrap.around(spec, scratch, isolation)
     # -I would make Python ignore PYTHONHASHSEED, so its parts are named one by one.
     python = [sys.executable, "-s", "-P", "-B", "-m", module, *arguments]
     with family.adopted() as adopted:
         started = child.start([*outer, *python], scratch, json.dumps(spec).encode(), limits)
         try:
-            heard = pipes.listen(started, scratch, limits, spec["mark"].encode(), bubblewrap.PROCESSES if outer else 0)
+            around = bubblewrap.PROCESSES if outer else 0
+            heard = pipes.listen(started, scratch, limits, spec["mark"].encode(), around, meanwhile)
         finally:
             started.close()
             code = adopted.end(started.process)
@@ -91,7 +93,8 @@ def _run(
         code = confine.CHANNEL_CLOSED
     limit = heard.limit or ("cpu_seconds" if code == -signal.SIGXCPU else None)
     told = json.loads(heard.first or b"{}")
-    applied = ended.confinement(told, limits.model_dump(), bubblewrap.NAMESPACES if outer else ())
+    held = limits.model_dump(exclude={"prepare_seconds"})
+    applied = ended.confinement(told, held, bubblewrap.NAMESPACES if outer else ())
     return Ended(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
 
 

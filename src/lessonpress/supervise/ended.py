@@ -14,6 +14,7 @@ UNITS = {"wall_seconds": "time limit of {} s", "cpu_seconds": "processor time li
          "memory_mib": "memory limit of {} MiB", "answer_mib": "answer limit of {} MiB",
          "printed_mib": "limit of {} MiB for what it prints", "scratch_mib": "limit of {} MiB for its scratch folder",
          "file_mib": "limit of {} MiB a file", "open_files": "limit of {} open files",
+         "prepare_seconds": "time limit of {} s",
          "processes": "limit of {} process(es)", "threads": "limit of {} threads"}  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import os
 import selectors
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,8 @@ class _Listener:
     said: int = 0  # bytes printed, kept or not
     cut: bool = False
     closed: tuple[int, ...] = ()  # the whole family, once it is known that it cannot grow
+    meanwhile: Callable[[bytes], None] | None = None  # told every complete line when it comes, marks and all
+    passed: int = 0  # bytes of the answer that `meanwhile` was told
 
     def listen(self) -> str | None:
         """Read until both pipes close, the worker ends, or a limit is hit; answers the limit's name."""
@@ -78,10 +81,19 @@ class _Listener:
         chunk = os.read(pipe, _CHUNK)
         if pipe == self.started.answer:
             self.answer += chunk
+            self._pass_on()
         else:
             self.said += len(chunk)
             self.printed += chunk[: PRINTED - len(self.printed)]
         return bool(chunk)
+
+    def _pass_on(self) -> None:
+        """Tell the complete lines that have come since the last time."""
+        end = self.answer.rfind(b"\n") + 1
+        if self.meanwhile and end > self.passed:
+            for line in bytes(self.answer[self.passed : end]).splitlines():
+                self.meanwhile(line)
+            self.passed = end
 
     def _sizes(self) -> str | None:
         if len(self.answer) > self.limits.answer_mib << 20:
@@ -112,12 +124,18 @@ class _Listener:
         return "threads" if sum(one.threads - 1 for one in now) + 1 > self.limits.threads else None
 
 
-def listen(started: Started, scratch: Path, limits: Limits, mark: bytes, around: int = 0) -> Heard:
+def listen(
+    started: Started, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
+    meanwhile: Callable[[bytes], None] | None = None,
+) -> Heard:  # fmt: skip
     """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange.
 
-    `around` is how many processes an outer layer adds to the worker's own.
+    `around` is how many processes an outer layer adds to the worker's own; `meanwhile` is told each marked line when it
+    comes, without its mark.
     """
-    listener = _Listener(started, scratch, limits, around)
+    start = mark + b" "
+    tell = meanwhile and (lambda line: meanwhile(line[len(start) :]) if line.startswith(start) else None)
+    listener = _Listener(started, scratch, limits, around, meanwhile=tell)
     limit = listener.listen()
     lines = bytes(listener.answer).split(b"\n")[:-1]  # what follows the last line feed is no complete line
     strange = not all(line.startswith(mark + b" ") for line in lines)

@@ -8,7 +8,6 @@ MUTANTS is a folder with a whole lesson for every broken variant of the plan, ea
 from __future__ import annotations
 
 import json
-import platform
 import sys
 from typing import Any
 
@@ -21,18 +20,11 @@ def main() -> None:
     channel = confine.begin(descriptor)
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
-    import torch
-
-    from . import portable, run
+    from . import run
 
     run.settle()
     channel.seal()
-    channel.say({
-        "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
-        "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
-        "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
-        "initialisation": portable.NAME,
-    })  # fmt: skip
+    channel.say(run.facts())
     try:
         answer: dict[str, Any] = {"ok": run.whole(plan, folder), "mutants": run.variants(plan, mutants)}
     except run.Failed as error:

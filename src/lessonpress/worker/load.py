@@ -7,8 +7,8 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from torch import nn
@@ -57,6 +57,21 @@ def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise Refused("class", f"{name} in {file} is no nn.Module", "a class derived from torch.nn.Module")
     return kind
+
+
+def function(folder: str, file: str, name: str) -> Callable[..., Any]:
+    """The function `name` of one of the lesson's files, after its model class was imported.
+
+    Raises Refused when there is no such function; whatever the import raises passes through.
+    """
+    path = os.path.join(folder, file)
+    known = (module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == path)
+    module = next(known, None) or _import(folder, file)
+    found = getattr(module, name, None)
+    if not callable(found):
+        there = [n for n, v in vars(module).items() if isinstance(v, FunctionType) and v.__module__ == module.__name__]
+        raise Refused("prepare", f"{file} has no function {name}", f"functions found: {', '.join(there) or 'none'}")
+    return found  # type: ignore[no-any-return]
 
 
 def _forget() -> None:

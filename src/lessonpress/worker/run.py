@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+import platform
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from . import inputs, load, modules, portable
+from . import inputs, load, modules, portable, stored
 from .places import Places
 from .trace import Tracer
 from .values import Values
@@ -55,6 +55,16 @@ def _eager(model: Any = None, **_: Any) -> Any:
     return (lambda model: model) if model is None else model
 
 
+def facts() -> dict[str, Any]:
+    """What a record says about the process that made it."""
+    return {
+        "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
+        "initialisation": portable.NAME,
+    }  # fmt: skip
+
+
 def seed(number: int) -> None:
     """Seed all three generators that a lesson may draw from."""
     random.seed(number)
@@ -67,19 +77,22 @@ def whole(
 ) -> dict[str, Any]:
     """Carry out every run of a plan on the lesson in `folder`.
 
-    `weights` (by `execution/<name>`, `experiment/<name>`, `case:<id>/<name>`) replace what the seed draws; `native`
-    leaves torch's own initialisers in place. Returns `{"runs", "modules", "blobs"}`. Raises Failed.
+    `weights` (by `execution/<name>`, `experiment/<name>`, `case:<id>/<name>`) replace what the seed draws, and what the
+    lesson has prepared; `native` leaves torch's own initialisers in place. Returns `{"runs", "modules", "blobs"}`.
+    Raises Failed.
     """
     places = Places(folder)
     first = plan["runs"][0]
-    with _told(places, "import", None, None):
+    with telling(places, "import", None, None):
         seed(first["seed"])
         kind = load.model_class(folder, plan["model"]["file"], plan["model"]["class"])
     runs: dict[str, Any] = {}
     blobs: dict[str, str] = {}
     structure: dict[str, Any] = {}
+    with telling(places, "weights", None, None):
+        made = stored.prepared(folder) if weights is None else {}
     for run in plan["runs"]:
-        one = _One(run, kind, places, weights, native)
+        one = _One(run, kind, places, stored.of_run(run, weights, made), native)
         runs[run["id"]] = one.go(blobs)
         structure = structure or one.structure
     return {"runs": runs, "modules": structure, "blobs": blobs}
@@ -100,7 +113,7 @@ def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _told(places: Places, stage: str, run: str | None, tracer: Tracer | None) -> Iterator[None]:
+def telling(places: Places, stage: str, run: str | None, tracer: Tracer | None) -> Iterator[None]:
     """Turns whatever the lesson raises into Failed."""
     try:
         yield
@@ -116,9 +129,9 @@ class _One:
 
     def __init__(
         self, run: Mapping[str, Any], kind: type[nn.Module], places: Places,
-        weights: Mapping[str, Tensor] | None, native: bool,
+        start: stored.Start | None, native: bool,
     ) -> None:  # fmt: skip
-        self.run, self.kind, self.places, self.weights, self.native = run, kind, places, weights, native
+        self.run, self.kind, self.places, self.start, self.native = run, kind, places, start, native
         self.dtype: torch.dtype = getattr(torch, run["dtype"])
         self.values = Values(LIMIT)
         self.structure: dict[str, Any] = {}
@@ -133,12 +146,12 @@ class _One:
     def _go(self, blobs: dict[str, str]) -> dict[str, Any]:
         run = self.run
         seed(run["seed"])
-        with _told(self.places, "build", run["id"], None), modules.watched(self.places) as declared:
+        with telling(self.places, "build", run["id"], None), modules.watched(self.places) as declared:
             model = self.kind(**inputs.plain(run["args"]))
-        model.train(run["mode"] == "train") if not _shadowed(model, "train") else None
-        with _told(self.places, "parameters", run["id"], None):
+        switch(model, run["mode"])
+        with telling(self.places, "parameters", run["id"], None):
             drawn = self._prepared(model)
-        with _told(self.places, "inputs", run["id"], None):
+        with telling(self.places, "inputs", run["id"], None):
             given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
         tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native)
         for name, value in given:
@@ -146,7 +159,7 @@ class _One:
                 if isinstance(leaf, Tensor):
                     tracer.flow.born(leaf, ["input", path])
         told = [[name, tracer.read(value, None)] for name, value in given]
-        with _told(self.places, "call", run["id"], tracer):
+        with telling(self.places, "call", run["id"], tracer):
             args, kwargs = bound(model, given)
             seed(run["seed"])
             with modules.watched(self.places, declared):
@@ -173,10 +186,10 @@ class _One:
     def _prepared(self, model: nn.Module) -> dict[str, int]:
         """Load stored weights, note every parameter and buffer as drawn, cast, then override. Answers the copies."""
         mapped = modules.ModelMap(model)
-        tensors = {n: t for kind in ("_parameters", "_buffers") for n, t in mapped.tensors(kind) if not _lazy(t)}
-        if self.weights is not None:
-            for name, tensor in tensors.items():
-                tensor.data.copy_(_stored(self.weights, self.run, name))
+        whole = {name: tensor for kind in ("_parameters", "_buffers") for name, tensor in mapped.tensors(kind)}
+        if self.start is not None:
+            stored.fill(whole, self.start)
+        tensors = {name: tensor for name, tensor in whole.items() if not stored.is_lazy(tensor)}
         drawn = {name: self.values.take(tensor) for name, tensor in tensors.items()}
         for tensor in tensors.values():
             if tensor.dtype is torch.float32 and self.dtype is not torch.float32:
@@ -197,20 +210,10 @@ class _One:
         return drawn
 
 
-def _stored(weights: Mapping[str, Tensor], run: Mapping[str, Any], name: str) -> Tensor:
-    group = "execution" if run["kind"] == "execution" else "experiment"
-    for key in (f"case:{run['id']}/{name}", f"{group}/{name}"):
-        if key in weights:
-            return weights[key]
-    raise load.Refused("parameters", f"the stored weights lack {group}/{name}")
-
-
-def _lazy(tensor: Tensor) -> bool:
-    return isinstance(tensor, (UninitializedParameter, UninitializedBuffer))
-
-
-def _shadowed(model: nn.Module, name: str) -> bool:
-    return not callable(getattr(model, name, None))
+def switch(model: nn.Module, mode: str) -> None:
+    """Put a model into `train` or `eval` mode, where its author has not given the word another meaning."""
+    if callable(getattr(model, "train", None)):
+        model.train(mode == "train")
 
 
 def bound(model: nn.Module, given: list[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:

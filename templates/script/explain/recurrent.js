@@ -30,12 +30,32 @@ const rnnUnit = (w, suffix, j, size, xs, hs, p) => {
   const value = f(sums.x.value + sums.h.value);
   return { value, blocks: [{ line: [`${p.nonlinearity}(`, sums.x.value, " + ", sums.h.value, ") = ", value] }, gateBlocks("The sums", sums)] };
 };
+const lstmUnit = (w, j, size, xs, hs, held, out) => {
+  const parts = [0, 1, 2, 3].map((k) => gate(w, "", k * size + j, xs, hs));
+  const [write, keep, fresh, show] = parts.map(({ x, h }, k) => (k === 2 ? Math.tanh : logistic)(x.value + h.value));
+  const memory = keep * valueOf(held) + write * fresh;
+  const value = out ? memory : show * Math.tanh(memory);
+  const names = ["input gate", "forget gate", "candidate", "output gate"];
+  const line = (name, sign, k, result) => ({ line: [`${name} = ${sign}(`, parts[k].x.value, " + ", parts[k].h.value, ") = ", result] });
+  return { value, blocks: [
+    { says: "A cell of long short-term memory: gates decide what is kept, written and shown." },
+    line("forget gate f", "σ", 1, keep), line("input gate i", "σ", 0, write), line("candidate g", "tanh", 2, fresh),
+    { line: ["f × previous memory + i × g = ", keep, " × ", held, " + ", write, " × ", fresh, " = ", memory] },
+    ...(out ? [] : [line("output gate o", "σ", 3, show), { line: ["o × tanh(memory) = ", show, " × ", Math.tanh(memory), " = ", value] }]),
+    ...parts.slice(0, out ? 3 : 4).map((part, k) => gateBlocks(`The sums in the ${names[k]}`, part)),
+  ] };
+};
 const zeros = (n) => counted(n, () => 0);
 const cellOf = (unit) => ([w, p, x, h], place) => {
   const before = place.slice(0, -1);
   const line = (t, n) => counted(n, (i) => ref(t, [...before, i]));
   const hs = h ? line(h, p.hidden_size) : zeros(p.hidden_size);
   return unit(w, "", place[place.length - 1], p.hidden_size, line(x, p.input_size), hs, p);
+};
+EXPLAIN.LSTMCell = ([w, p, x, state], [b, j], out) => {
+  const [h, c] = state ?? [];
+  const line = (t, n) => counted(n, (i) => ref(t, [b, i]));
+  return lstmUnit(w, j, p.hidden_size, line(x, p.input_size), h ? line(h, p.hidden_size) : zeros(p.hidden_size), c ? ref(c, [b, j]) : 0, out);
 };
 const layerOf = (unit) => ([w, p, x, h], place, out, step) => {
   if (p.num_layers !== 1 || x.shape.length !== 3) return null;

@@ -27,3 +27,11 @@ const picked = (choose, word) => (args, place, out) => {
 };
 for (const name of ["amax", "max"]) EXPLAIN[name] = picked(Math.max, "largest");
 for (const name of ["amin", "min"]) EXPLAIN[name] = picked(Math.min, "smallest");
+EXPLAIN.norm = ([x, p, dim, keepdim], place) => {
+  if (![2, "fro", null].includes(p)) return null;
+  const parts = reduced([x, dim, keepdim], place);
+  const sum = parts.reduce((s, part) => s + valueOf(part) ** 2, 0);
+  const value = Math.sqrt(sum);
+  const rows = parts.map((part) => [part, valueOf(part) ** 2]);
+  return { value, blocks: [{ says: `The length of ${parts.length} values.` }, { head: ["Value", "Square"], rows, total: ["Sum of the squares", sum] }, { line: ["√ ", sum, " = ", value] }] };
+};

@@ -1,0 +1,170 @@
+"""Weights that a lesson's own training has made: what is stored of them beside the recipe, and whether it still fits.
+
+`prepared.safetensors` holds the tensors (`<name>/<parameter>`), `prepared.json` what they are and what they were made
+from. Both are source: `lessonpress prepare` writes them, everything else only reads them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from lessonpress import canon, lesson, plan
+from lessonpress.errors import LessonError
+from lessonpress.places import Path as Where
+from lessonpress.recipe import Id, Record
+
+RECORD, WEIGHTS = "prepared.json", "prepared.safetensors"
+# What no training reads: the recipe is compared by what it says of the training, the others by nobody.
+APART = frozenset({lesson.RECIPE, RECORD, WEIGHTS, "reference.json", "equivalent.json"})
+Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Word = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w ]{0,39}$")]
+Figures = dict[Word, Annotated[float, Field(allow_inf_nan=False)] | int]
+
+
+class Origin(Record):
+    """What weights were made from: the lesson's files by their digests, and what its recipe says of the training."""
+
+    files: dict[str, Hex64]
+    recipe: Hex64
+
+
+class Kept(Record):
+    """The model as it was at one moment of the training, under a name."""
+
+    name: Id
+    figures: Figures
+
+
+class Prepared(Record):
+    """prepared.json. `lines` counts the steps that were told, `first` and `last` are the figures of those two."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    madeFrom: Origin
+    seed: int
+    torch: str
+    initialisation: str
+    lines: Annotated[int, Field(ge=0)]
+    first: Figures | None
+    last: Figures | None
+    kept: Annotated[list[Kept], Field(min_length=1, max_length=50)]
+    weights: Hex64
+
+    def text(self) -> str:
+        """The file's text."""
+        return canon.pretty(self.model_dump(by_alias=True))
+
+
+def origin(read: lesson.Lesson, task: Mapping[str, Any]) -> Origin:
+    """What the lesson's weights would be made from now; `task` is the plan's `prepare`."""
+    files = {name: canon.digest(data) for name, data in sorted(read.files.items())
+             if name not in APART and name != read.recipe.checks}  # fmt: skip
+    said = {key: value for key, value in task.items() if key != "tolerance"}
+    return Origin(files=files, recipe=canon.digest_of({**said, "class": read.recipe.model.class_}))
+
+
+def of(read: lesson.Lesson) -> Prepared | None:
+    """What is stored beside the recipe, None where nothing is.
+
+    Raises LessonError when the two files are not there together, as they were written.
+    """
+    name, present = path(read), [file for file in (RECORD, WEIGHTS) if file in read.files]
+    if not present:
+        return None
+    fix = f"Run `lessonpress prepare {read.recipe.slug}`."
+    if len(present) == 1:
+        raise LessonError(name, f"{present[0]} is there without the other", f"{RECORD} and {WEIGHTS} together", fix)
+    try:
+        found = Prepared.model_validate_json(read.files[RECORD])
+    except ValidationError as error:
+        told = error.errors(include_url=False)[0]
+        seen = f"{'.'.join(map(str, told['loc']))}: {told['msg']}".removeprefix(": ")
+        raise LessonError(name, seen, "the file as it was written", fix) from None
+    if canon.digest(read.files[WEIGHTS]) != found.weights:
+        raise LessonError(name, f"{WEIGHTS} is not the file that this one tells of", "both as they were written", fix)
+    return found
+
+
+def path(read: lesson.Lesson) -> str:
+    """How errors call prepared.json."""
+    return os.path.relpath(read.folder / RECORD)
+
+
+def faults(read: lesson.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+    """Stored weights that cannot be read or that nothing makes, and runs that ask for weights that were not kept."""
+    try:
+        found = of(read)
+    except LessonError as error:
+        yield error
+        return
+    if found and planned["prepare"] is None:
+        yield LessonError(path(read), "the recipe has no `prepare`", "it says how these weights are made",
+                          "Write one, or delete both files.")  # fmt: skip
+    names = [entry.name for entry in found.kept] if found else []
+    for number, run in enumerate(planned["runs"]):
+        if planned["prepare"] and run["weights"] and run["weights"] not in names:
+            yield _missing(read, read.said(number, "weights"), run["weights"], names)
+
+
+def _missing(read: lesson.Lesson, at: Where, name: str, names: list[str]) -> LessonError:
+    close = difflib.get_close_matches(name, names, n=1)
+    fix = f"Did you mean {close[0]}?" if close else f"Run `lessonpress prepare {read.recipe.slug}`."
+    expected = f"kept are: {', '.join(names)}" if names else ""
+    return read.error(at, f"no weights called {name!r} have been prepared", expected, fix)
+
+
+def outdated(read: lesson.Lesson, found: Prepared) -> list[str]:
+    """What is not as it was when the weights were made: names of files, and `lesson.yaml` for what it says of them."""
+    task = plan.prepare(read.recipe)
+    if task is None:
+        return []
+    now, then = origin(read, task), found.madeFrom
+    names = [name for name in sorted({*now.files, *then.files}) if now.files.get(name) != then.files.get(name)]
+    return names + ([lesson.RECIPE] if now.recipe != then.recipe else [])
+
+
+def warning(read: lesson.Lesson) -> str | None:
+    """That the stored weights are older than what they are made from, in words; None when they are not."""
+    found = of(read)
+    changed = outdated(read, found) if found else []
+    if not changed:
+        return None
+    return (f"warning: {path(read)}: these weights were made before {', '.join(changed)} changed; "
+            f"run `lessonpress prepare {read.recipe.slug}` to make them again.")  # fmt: skip
+
+
+def provenance(read: lesson.Lesson, planned: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the manifest says of the weights that the lesson's runs start from; None where they are as drawn."""
+    found, task = of(read), planned["prepare"]
+    if found is None or task is None:
+        return None
+    return {
+        "file": task["file"], "function": task["function"], "seed": found.seed, "torch": found.torch,
+        "initialisation": found.initialisation, "lines": found.lines, "first": found.first, "last": found.last,
+        "kept": [entry.model_dump() for entry in found.kept], "weightsSha256": found.weights,
+        "madeFrom": canon.digest_of(found.madeFrom.model_dump()), "changedSince": outdated(read, found),
+        "runs": {run["id"]: run["weights"] for run in planned["runs"] if run["weights"]},
+        "tolerance": task["tolerance"],
+    }  # fmt: skip
+
+
+def store(folder: Path, found: Prepared, data: bytes) -> bool:
+    """Write both files, or neither when the disk refuses; answers whether anything was another than before."""
+    files = {folder / WEIGHTS: data, folder / RECORD: found.text().encode()}
+    if all(place.is_file() and place.read_bytes() == content for place, content in files.items()):
+        return False
+    beside = {place: place.with_name(f".{place.name}.new-{os.getpid()}") for place in files}
+    try:
+        for place, content in files.items():
+            canon.write(beside[place], content)
+        for place, made in beside.items():  # a crash between the two is noticed: the record names the weights' digest
+            made.replace(place)
+    finally:
+        for made in beside.values():
+            made.unlink(missing_ok=True)
+    return True
