@@ -28,7 +28,7 @@ class Limits(_Settings):
 
     wall_seconds: Positive = Field(60, description="Seconds from start to answer.")
     cpu_seconds: Positive = Field(60, description="Seconds of processor time.")
-    memory_mib: Positive = Field(4096, description="Address space in MiB; torch alone needs about 700.")
+    memory_mib: Positive = Field(4096, description="Address space in MiB; torch alone needs 700, its CUDA build 3200.")
     processes: Positive = Field(1, description="Processes, the worker included; with 1 the kernel refuses any other.")
     threads: Positive = Field(64, description="Threads of the worker.")
     open_files: Positive = Field(256, description="Open file descriptors.")
