@@ -2,7 +2,7 @@
 
 `strace` kills a verb at the entry of its Nth call of one kind, in a house where Snakemake was killed with it: its lock
 and its mark of an unfinished job are there, the job's receipt is not. A plain run takes a fixed spread of those points;
-with LESSONPRESS_EVERY_CRASH=1 every call that the verbs make from the first touch of `results/` on is one (an hour).
+with LESSONPRESS_EVERY_CRASH=1 every call that the verbs make from the first touch of `results/` on is one (hours).
 """
 
 import base64
