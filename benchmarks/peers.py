@@ -33,15 +33,16 @@ import matplotlib.pyplot as plt
 import torch
 sys.path.insert(0, {folder!r})
 from lessonpress.worker import inputs, load
+from lessonpress.worker.run import bound
 plan = json.load(open({plan!r}))
 kind = load.model_class({folder!r}, plan["model"]["file"], plan["model"]["class"])
 for run in plan["runs"]:
     torch.manual_seed(run["seed"])
     dtype = getattr(torch, run["dtype"])
     model = kind(**inputs.plain(run["args"])).to(dtype)
-    given = {{name: inputs.make(spec, dtype) for name, spec in run["inputs"]}}
+    args, kwargs = bound(model, [(name, inputs.make(spec, dtype)) for name, spec in run["inputs"]])
     with torch.no_grad():
-        out = model(*given.values())
+        out = model(*args, **kwargs)
     leaves = [leaf for leaf in (out if isinstance(out, (tuple, list)) else [out]) if isinstance(leaf, torch.Tensor)]
     figure, axes = plt.subplots(1, max(len(leaves), 1), squeeze=False)
     for axis, leaf in zip(axes[0], leaves):
