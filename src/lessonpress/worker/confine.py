@@ -85,7 +85,7 @@ def begin() -> Channel:
     os.dup2(null, 0)
     os.close(null)
     os.chdir(spec["folder"])
-    os.environ.update(HOME=spec["folder"], TMPDIR=spec["folder"])
+    os.environ.update(HOME=spec["folder"], TMPDIR=spec["folder"], TORCHINDUCTOR_CACHE_DIR=spec["folder"])
     os.environ.pop("PWD", None)  # bubblewrap's word for where the server started
     for name, bounds in spec["limits"].items():
         resource.setrlimit(getattr(resource, name), tuple(bounds))
