@@ -21,7 +21,7 @@ def site(config: Config) -> str:
     """
     results = Path(config.results)
     with lock.alone(results):
-        for folder in (results, results / "models", results / "schema"):
+        for folder in (results, results / "models", results / "schema", *_lessons(results / "models")):
             lock.sweep(folder)
         wanted = pages(results, config.site)
         changed = [path for path, text in wanted.items() if not holds(path, text)]
