@@ -22,7 +22,7 @@ ARCHITECTURE = PROJECT / "docs" / "architecture.md"
 # A page about packaging or a workflow may be read by anyone: these are searched for a lesson's names.
 SEARCHED = (
     "src", "templates", "workflow", "profiles", "scripts", "tests", "benchmarks", ".ci", ".github",
-    "Snakefile", "Makefile", "pyproject.toml", "config.yaml",
+    "Snakefile", "Makefile", "pyproject.toml", "config.yaml", "README.md", "CHANGELOG.md", "docs",
 )
 TEXT = {".py", ".smk", ".html", ".css", ".js", ".mjs", ".md", ".j2", ".jinja", ".yaml", ".yml", ".json", ".toml",
         ".sh", ".svg", ".txt", ".rst", ""}

@@ -32,9 +32,9 @@ def room(name: str) -> Any:
 
 
 def settings(file: Path | None = None) -> Any:
-    """The settings of a config file (config.yaml here, when none is named), or those that Snakemake hands on."""
+    """The settings of a config file (config.yaml here, when no other is named), or those that Snakemake hands on."""
     handed = os.environ.get(SETTINGS)
-    if file is None and handed:
+    if file in (None, Path("config.yaml")) and handed:
         return room("settings").Config.model_validate_json(handed)
     return room("config").read(*([file] if file else []))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from lessonpress import canon, lesson, plan, prepared, specs
+from lessonpress import canon, lesson, plan, prepared, specs, wording
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
@@ -34,7 +34,7 @@ def source(read: lesson.Lesson) -> dict[str, Any]:
     and for weights that are asked for and were not prepared.
     """
     planned = plan.of(read.recipe)
-    unlike = islice((*unfit(read, planned), *prepared.faults(read, planned)), lesson.MAX_MISTAKES)
+    unlike = islice((*unfit(read, planned), *prepared.faults(read, planned)), wording.MAX_MISTAKES)
     mistakes = {error.message(): error for error in unlike}  # cases inherit each other's mistakes
     if mistakes:
         raise LessonErrors(list(mistakes.values()))

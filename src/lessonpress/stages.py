@@ -28,7 +28,7 @@ from lessonpress.settings import Config
 Seen = list[list[Any]]  # path, size and time of change of each file
 PACKAGE = Path(__file__).parent
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
-LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings")
+LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings", "wording")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
     *LESSON, "bundle", "canon", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import canon, documents, hashing, lesson, page, prose, publish, record, render, site
+from lessonpress import canon, documents, hashing, lesson, page, prose, publish, record, render, site, wording
 from lessonpress import check as checking
 from lessonpress import execute as executing
 from lessonpress.errors import LessonError
@@ -313,7 +313,7 @@ def test_many_mistakes_are_told_in_part(tmp_path: Path) -> None:
     text = tiny.RECIPE + f"steps: [{'{x: 1},' * 5_000}]\n"
     with pytest.raises(LessonError) as caught:
         lesson.read(tiny.write(tmp_path / "echo", recipe=text))
-    assert 50 < caught.value.message().count("\n") < lesson.MAX_MISTAKES
+    assert 50 < caught.value.message().count("\n") < wording.MAX_MISTAKES
 
 
 def test_an_anchor_may_be_used_again() -> None:

@@ -10,10 +10,10 @@ rule produce:
         f"{WORK}/batches/{{batch}}.log",
     benchmark:
         f"{WORK}/batches/{{batch}}.tsv"
+    retries: 2  # a lesson's mistakes do not fail the job; a node that dies does
     conda:
         "../envs/lessonpress.yaml"
     threads: 64  # as many as --cores gives
-    retries: 2  # a lesson's mistakes do not fail the job; a node that dies does
     message:
         "producing {wildcards.batch}"
     shell:
