@@ -68,7 +68,9 @@ def test_a_claim_of_somebody_who_is_gone_is_taken_away(tmp_path: Path, left: str
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("told", [f"{os.uname().nodename} {os.getpid()}", "elsewhere 1", "", "half"])
+@pytest.mark.parametrize(
+    "told", [f"{os.uname().nodename} {os.getpid()}", "elsewhere 1", "", "half"], ids=["here", "elsewhere", "none", "half"]
+)
 def test_a_claim_of_somebody_who_works_is_respected(tmp_path: Path, told: str) -> None:
     """Alive here, unknown elsewhere, or just being written: it stays."""
     claim = tmp_path / lock.CLAIM
