@@ -69,7 +69,9 @@ def test_a_claim_of_somebody_who_is_gone_is_taken_away(tmp_path: Path, left: str
 
 
 @pytest.mark.parametrize(
-    "told", [f"{os.uname().nodename} {os.getpid()}", "elsewhere 1", "", "half"], ids=["here", "elsewhere", "none", "half"]
+    "told",
+    [f"{os.uname().nodename} {os.getpid()}", "elsewhere 1", "", "half"],
+    ids=["here", "elsewhere", "none", "half"],
 )
 def test_a_claim_of_somebody_who_works_is_respected(tmp_path: Path, told: str) -> None:
     """Alive here, unknown elsewhere, or just being written: it stays."""
