@@ -317,7 +317,9 @@ def test_axe_finds_nothing_in_any_state(browser: Browser, any_revision: Path, sc
     assert {state: told for state, told in found.items() if told} == {}
 
 
-def test_the_page_asks_for_nothing_and_breaks_no_rule(browser: Browser, any_revision: Path, complaints: list[str]) -> None:
+def test_the_page_asks_for_nothing_and_breaks_no_rule(
+    browser: Browser, any_revision: Path, complaints: list[str]
+) -> None:
     """Through all its states, with the network off and its policy in force, a page requests and violates nothing."""
     address = (any_revision / "index.html").as_uri()
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})

@@ -21,7 +21,7 @@ import pytest
 from lessonpress import canon, documents, hashing, lesson, page, prose, publish, record, render, site, wording
 from lessonpress import check as checking
 from lessonpress import execute as executing
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, visible
 from lessonpress.settings import Config, Site
 from tests import tiny
 from tests.hostile import mutations
@@ -120,7 +120,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Config:
     record.record(config, SLUG)
     checking.check(config, SLUG)
     render.render(config, SLUG)
-    publish.publish(config, SLUG, note=NASTY.replace("\x07", ""))
+    publish.publish(config, SLUG, note=visible(NASTY))
     site.site(config)
     return config
 
