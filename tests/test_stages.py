@@ -126,6 +126,11 @@ def edit(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**9))
 
 
+def told(config: Config, history: dict[str, object]) -> None:
+    """Let the lesson's history tell this, as a rollback by git or a pin would."""
+    canon.write(config.published("echo") / "revisions.json", canon.pretty(history))
+
+
 CHANGES: dict[str, tuple[Callable[[Config], object], bool]] = {
     "nothing": (lambda config: None, False),
     "a touch": (lambda config: (config.lesson("echo") / "model.py").touch(), False),
@@ -138,6 +143,10 @@ CHANGES: dict[str, tuple[Callable[[Config], object], bool]] = {
     "produced, not published": (lambda config: (config.room("echo") / "made.json").touch(), True),
     "no revision": (lambda config: (config.published("echo") / "r1").rmdir(), True),
     "no event": (lambda config: canon.write(config.published("echo") / "revisions.json", "{}"), True),
+    "a later event": (lambda config: told(config, {"revisions": [{"revision": "r1"}, {"revision": "r2"}]}), True),
+    "a pinned revision": (
+        lambda config: told(config, {"current": "r0", "revisions": [{"revision": "r0"}, {"revision": "r1"}]}), False
+    ),
     "no results": (lambda config: shutil.rmtree(config.results), True),
 }
 

@@ -173,7 +173,7 @@ def _stands(slug: str, chosen: Config, now: str) -> bool:
         return False
     # A receipt outlives what it stands for when `results/` is deleted or rolled back.
     revision = str(receipt.get("revision"))
-    if not (folder / revision).is_dir() or revision not in _text(folder / "revisions.json"):
+    if not (folder / revision).is_dir() or revision != _latest(folder / "revisions.json"):
         return False
     now_seen = seen(Path(chosen.lessons) / slug)
     return bool(made.get("seen") == now_seen or _only_touched(room, Path(chosen.lessons) / slug, made, now_seen))
@@ -236,8 +236,12 @@ def _told(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+def _latest(history: Path) -> str | None:
+    """The revision that a history names last: what stands for the lesson, whatever stood for it before."""
+    try:
+        return str(_told(history)["revisions"][-1]["revision"])
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def lessons(folder: Path) -> list[str]:
