@@ -187,18 +187,23 @@ def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
     assert not (tmp_path / "batches").exists()
 
 
-@pytest.mark.parametrize("stale", ["", "page", "publication"])
+@pytest.mark.parametrize("stale", ["", "page", "edit", "title", "older receipt", "publication"])
 def test_the_pages_receipt_goes_with_what_it_stands_for(tmp_path: Path, stale: str) -> None:
-    """A deleted page is made again, and so are all pages when somebody has published a lesson by hand."""
+    """Pages are made again when one is gone or edited, when the site is called otherwise, after a publication."""
     work, results = tmp_path / "work", tmp_path / "results"
     canon.write(work / "a" / "published.json", "{}")
-    canon.write(work / "site.json", canon.pretty({"pages": ["index.html"]}))
-    if stale != "page":
-        canon.write(results / "index.html", "x")
+    page = results / "index.html"
+    canon.write(page, "x")
+    pages = ["index.html"] if stale == "older receipt" else {"index.html": canon.stamp(page)}
+    canon.write(work / "site.json", canon.pretty({"about": {"title": "One"}, "pages": pages}))
+    if stale == "page":
+        page.unlink()
+    if stale == "edit":
+        canon.write(page, "junk")
     if stale == "publication":
         later = (work / "site.json").stat().st_mtime_ns + 1
         os.utime(work / "a" / "published.json", ns=(later, later))
-    stages.drop_stale_pages(work, results)
+    stages.drop_stale_pages(work, results, {"title": "Two" if stale == "title" else "One"})
     assert (work / "site.json").exists() == (not stale)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lessonpress import shipped
+from lessonpress import canon, shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
@@ -217,14 +217,18 @@ def _planned(folder: Path, slugs: Sequence[str]) -> str:
     return name
 
 
-def drop_stale_pages(work: Path, results: Path) -> None:
-    """Remove the receipt of the pages around the lessons when a page is gone, or a lesson was published after it."""
+def drop_stale_pages(work: Path, results: Path, about: Mapping[str, Any]) -> None:
+    """Remove the receipt of the pages around the lessons when a page is not as it was written, when the site is called
+    otherwise (`about`), or when a lesson was published after it."""
     pages = work / "site.json"
     if not pages.is_file():
         return
     made = pages.stat().st_mtime_ns
     later = any(receipt.stat().st_mtime_ns > made for receipt in work.glob("*/published.json"))
-    if later or not all((results / name).is_file() for name in _told(pages).get("pages", ("?",))):
+    told = _told(pages)
+    known = told.get("pages")
+    same = isinstance(known, dict) and all(canon.stamp(results / name) == then for name, then in known.items())
+    if later or not same or told.get("about") != about:
         pages.unlink()
 
 
