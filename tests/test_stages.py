@@ -1,12 +1,13 @@
 """What Snakemake learns at parse time: the code behind each stage, and which receipts still hold."""
 
 import ast
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -216,6 +217,33 @@ def test_snakemake_sees_the_files_that_a_lesson_is_made_of(tmp_path: Path) -> No
     watched = [Path(path).relative_to(folder).as_posix() for path in stages.sources(folder)]
     assert sorted(watched) == sorted(lesson.read(folder).files)
     assert stages.lessons(tmp_path) == ["echo"]
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_vanishes_while_it_is_listed_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+) -> None:
+    """Editors write beside a file and rename; a look in between tells the other files."""
+    echo = tiny.write(tmp_path / "echo")
+    before = stages.seen(echo)
+    fleeting = echo / "fleeting" / "deep.py" if folder else echo / "fleeting"
+    canon.write(fleeting, "x")
+    assert len(stages.seen(echo)) == len(before) + 1
+    own = os.scandir
+
+    @contextlib.contextmanager
+    def listing(at: str) -> Iterator[list[os.DirEntry[str]]]:
+        with own(at) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        for entry in listed:
+            entry.is_file()
+        fleeting.unlink(missing_ok=True)
+        if folder and fleeting.parent.is_dir():
+            fleeting.parent.rmdir()
+        yield listed
+
+    monkeypatch.setattr(os, "scandir", listing)
+    assert stages.seen(echo) == before
 
 
 def test_parse_time_is_short() -> None:

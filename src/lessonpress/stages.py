@@ -5,6 +5,7 @@ Fast, and with no imports that Snakemake has not made: this is read on every run
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -280,12 +281,13 @@ def seen(folder: Path) -> Seen:
 
 
 def _walk(folder: str, below: str) -> Iterator[list[Any]]:
-    with os.scandir(folder) as entries:
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(".") or entry.name == "__pycache__":
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _walk(entry.path, f"{below}{entry.name}/")
             elif entry.is_file() and not entry.name.endswith((".pyc", "~")):
-                told = entry.stat()
-                yield [f"{below}{entry.name}", told.st_size, told.st_mtime_ns]
+                with contextlib.suppress(FileNotFoundError):  # an editor's own file, gone since it was listed
+                    told = entry.stat()
+                    yield [f"{below}{entry.name}", told.st_size, told.st_mtime_ns]
