@@ -15,6 +15,10 @@ if [[ -z $python ]]; then
     python=python3
     [[ -x .venv/bin/python ]] && python=.venv/bin/python
 fi
+if ! "$python" -c 'import lessonpress' 2>/dev/null; then
+    echo "$python has no lessonpress. Name an interpreter that has: PYTHON=/path/to/python $0" >&2
+    exit 1
+fi
 results=$("$python" -c 'from lessonpress import config; print(config.read().results)')
 work=$("$python" -c 'from lessonpress import config; print(config.read().work)')
 failed=0
@@ -47,6 +51,7 @@ summary() {
     fi
 }
 
+step 'read every lesson closely' "$python" -m lessonpress lint
 step 'regenerate every lesson and compare' "$python" -m snakemake --cores "${CORES:-all}" verify
 step 'look for what is inconsistent' "$python" -m lessonpress doctor
 step 'publish again' "$python" -m snakemake --cores "${CORES:-all}"

@@ -36,7 +36,8 @@ def gather(config: Config, done: Sequence[Path], log: Path | None = None) -> Non
     _show(config)
     if mistakes:
         if len(outcomes) > 1:
-            print(f"{failed} of {len(outcomes)} lessons failed; the others are published.", flush=True)
+            others = "the others are published" if failed < len(outcomes) else "none is published anew"
+            print(f"{failed} of {len(outcomes)} lessons failed; {others}.", flush=True)
         raise LessonErrors(mistakes)
 
 

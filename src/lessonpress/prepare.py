@@ -44,9 +44,8 @@ def prepare(config: Config, slug: str) -> str:
     read = lesson.read(config.lesson(slug))
     found, data = made(config, read)
     changed = prepared.store(read.folder, found, data)
-    names = ", ".join(entry.name for entry in found.kept)
-    end = f" ({shown(found.last)})" if found.last else ""
-    return f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}{end}"
+    names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in found.kept)
+    return f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}"
 
 
 def repeat(config: Config, slug: str) -> str:

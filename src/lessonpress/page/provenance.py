@@ -93,7 +93,7 @@ def _shown(isolation: Any) -> Any:
     """The isolation without what only a machine compares; manifest.json has all of it."""
     if not isinstance(isolation, Mapping):
         return isolation
-    return {name: value for name, value in isolation.items() if name not in _MACHINE_ONLY}
+    return {name: value for name, value in isolation.items() if name not in _MACHINE_ONLY and value not in ({}, [], "")}
 
 
 def settings(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
