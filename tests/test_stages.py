@@ -219,6 +219,22 @@ def test_snakemake_sees_the_files_that_a_lesson_is_made_of(tmp_path: Path) -> No
     assert stages.lessons(tmp_path) == ["echo"]
 
 
+def test_a_lesson_whose_file_vanishes_while_it_is_looked_into_is_due(
+    settled: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was listed, with another time, and is gone when it is to be read."""
+    model, own = settled.lesson("echo") / "model.py", stages.seen
+    model.touch()
+
+    def seen(folder: Path) -> stages.Seen:
+        listed = own(folder)
+        model.unlink()
+        return listed
+
+    monkeypatch.setattr(stages, "seen", seen)
+    assert stages.due(["echo"], settled) == ["echo"]
+
+
 @pytest.mark.parametrize("folder", [False, True])
 def test_what_vanishes_while_it_is_listed_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool

@@ -185,7 +185,10 @@ def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen
     kept = {file["path"]: file["sha256"] for file in _told(room / "source.json").get("files", ())}
     if not made.get("seen") or kept.keys() != {path for path, _, _ in now_seen}:
         return False
-    if any(hashlib.sha256((lesson / path).read_bytes()).hexdigest() != sha for path, sha in kept.items()):
+    try:
+        if any(hashlib.sha256((lesson / path).read_bytes()).hexdigest() != sha for path, sha in kept.items()):
+            return False
+    except FileNotFoundError:  # gone since it was listed
         return False
     record = room / "made.json"
     times = record.stat()
