@@ -262,7 +262,8 @@ def test_everything_that_was_recorded_is_said() -> None:
     """Title, cases, values, range, metrics, steps, checks, commands, inputs, papers, glossary and digests are there."""
     words = Outline(made()).words()
     for expected in (
-        "How are three words weighed?", "Warm-up", "Choose a case", "Quiet", "Loud", "A note on loud.", "Min -1 · Max 1",
+        "How are three words weighed?", "Warm-up", "Choose a case", "Quiet", "Loud", "A note on loud.",
+        "Min -1 · Max 1",
         "0.1235", "Sum of shares", "Each word gets a score.", "model.py, lines 15 to 17", "The shares sum to one.",
         "measured 3.14e-17 ≤ 1e-12, holds with margin 8.765e-13, fails on 1 of 2 broken variants",
             "Shares were doubled.",

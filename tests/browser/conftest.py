@@ -1,12 +1,13 @@
 """One Chromium for all browser tests, and every lesson's revision folder, made once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.opening import ARGUMENTS, CHROMIUM, LESSONS, previewed
+from tests.browser.opening import ARGUMENTS, CHROMIUM, EVERY, LESSONS, previewed
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +27,28 @@ def complaints() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Give what makes a lesson's revision folder, once."""
+    return cache(lambda lesson: previewed(lesson, tmp_path_factory.mktemp(lesson.name) / "revision"))
+
+
 @pytest.fixture(scope="session", params=LESSONS, ids=lambda lesson: lesson.name)
-def revision(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lesson's revision folder; a test that asks for it is run for every lesson."""
-    lesson: Path = request.param
-    return previewed(lesson, tmp_path_factory.mktemp(lesson.name) / "revision")
+def revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
+    """A lesson's revision folder; a test that asks for it is run for every lesson that a reader can move."""
+    return made(request.param)
+
+
+@pytest.fixture(scope="session", params=EVERY, ids=lambda lesson: lesson.name)
+def any_revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
+    """A lesson's revision folder; a test that asks for it is run for every lesson, also for one without a slider."""
+    return made(request.param)
+
+
+@pytest.fixture(autouse=True)
+def closing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Close what a test has opened: a page that stays open goes on working."""
+    yield
+    if "browser" in request.fixturenames:
+        for context in request.getfixturevalue("browser").contexts:
+            context.close()

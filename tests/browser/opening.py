@@ -16,13 +16,11 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 PROJECT = Path(__file__).resolve().parents[2]
+RECIPES = sorted(path for at in ("lessons", "tests/lessons") for path in PROJECT.glob(f"{at}/*/lesson.yaml"))
 # Those that a reader can move; a page of recorded values only is opened from a sample.
-LESSONS = sorted(
-    path.parent
-    for at in ("lessons", "tests/lessons")
-    for path in PROJECT.glob(f"{at}/*/lesson.yaml")
-    if "  control:" in path.read_text(encoding="utf-8")
-)
+LESSONS = [path.parent for path in RECIPES if "  control:" in path.read_text(encoding="utf-8")]
+# All whose cases can be compared.
+EVERY = [path.parent for path in RECIPES if path.parent in LESSONS or path.parents[1] == PROJECT / "lessons"]
 
 
 def opened(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:
