@@ -341,6 +341,16 @@ def test_a_mistake_in_the_recipe_is_one_message(tmp_path: Path, name: str) -> No
     assert all(re.match(r"echo/lesson\.yaml:\d+: ", line) for line in told)
 
 
+@pytest.mark.parametrize("slug", ["batches", "benchmarks", "code", "diff", "logs", "refused", "report", "verify"])
+def test_a_lesson_is_not_called_like_a_folder_of_ours(tmp_path: Path, slug: str) -> None:
+    """Its room would be the folder in which batches, logs or reports lie."""
+    echo = tiny.write(tmp_path / "echo")
+    text = (echo / "lesson.yaml").read_text(encoding="utf-8").replace("slug: echo", f"slug: {slug}")
+    (echo / "lesson.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(LessonError, match=rf"lesson.yaml:\d+: slug: '{slug}' is a folder of lessonpress's own"):
+        lesson.read(echo.rename(tmp_path / slug))
+
+
 def test_a_shared_mistake_is_told_once(tmp_path: Path) -> None:
     """Three runs that inherit one wrong input are one mistake."""
     told = mistake(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, hashing, lesson, linting, plan, prepared
+from lessonpress import canon, hashing, lesson, linting, plan, prepare, prepared
 from lessonpress.errors import LessonError
 from lessonpress.page import provenance
 from lessonpress.settings import Config
@@ -109,6 +109,32 @@ def test_a_mistake_is_told_before_anything_runs(folder: Path, name: str) -> None
     break_it, message = MISTAKES[name]
     break_it(folder)
     assert told(folder).startswith(message)
+
+
+def stored(folder: Path, data: bytes) -> None:
+    """Put another file of weights in place, with a record that tells of it."""
+    (folder / "prepared.safetensors").write_bytes(data)
+    record = json.loads((folder / "prepared.json").read_text(encoding="utf-8"))
+    (folder / "prepared.json").write_text(json.dumps({**record, "weights": canon.digest(data)}), encoding="utf-8")
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"\xff" * 40])
+def test_weights_that_cannot_be_read_are_one_message(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    """Before anything runs, and before a training is repeated to be compared with them."""
+    stored(folder, data)
+    assert told(folder).startswith("prepared.safetensors: this cannot be read: ")
+    monkeypatch.setattr(prepare, "made", lambda *given: pytest.fail("it was trained"))
+    with pytest.raises(LessonError, match=r"prepared\.safetensors: this cannot be read: .* prepare tiny-fit"):
+        prepare.repeat(Config(lessons=str(folder.parent)), SLUG)
+
+
+def test_weights_that_are_no_numbers_are_refused(folder: Path) -> None:
+    """A training never stores them, so somebody else did: nothing could be said of what a model does with them."""
+    whole = (folder / "prepared.safetensors").read_bytes()
+    stored(folder, whole[:-8] + b"\xff" * 8)  # NaN in every width
+    assert re.match(r"prepared\.safetensors: [\w./]+(, [\w./]+)* hold NaN or an infinity; finite numbers", told(folder))
 
 
 def test_weights_without_a_training_are_refused(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from tests import tiny
 CHECKS = "def check_x(runs):\n    return {'measured': 0.0, 'bound': 0.0, 'sense': '<='}\n"
 
 
+FILES = ["identity.json", "worker/deep.py"]
+
+
 class Bench:
     """A repository with one lesson, and a note of every verb that ran."""
 
@@ -37,6 +40,9 @@ class Bench:
                 return "the weights are old"
             for made in produce.ARROWS[room].made:
                 canon.write(config.room(slug) / made, self.content(room))
+            if room == "render":  # its receipt names all that is to be published
+                canon.write(config.room(slug) / "revision" / "worker" / "deep.py", self.content(room))
+                canon.write(config.room(slug) / "rendered.json", canon.pretty({"files": FILES}))
             return f"{room} speaks"
 
         return act
@@ -107,6 +113,32 @@ def test_a_lost_file_is_made_again(bench: Bench, arrow: str) -> None:
     """Somebody who deletes a file of the work folder gets it back."""
     (bench.config.room("echo") / produce.ARROWS[arrow].made[0]).unlink()
     assert bench.produced() == [arrow]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("file", FILES)
+def test_every_file_of_the_revision_counts(bench: Bench, file: str, lost: bool) -> None:
+    """What is published is what was rendered: a file of it that is lost or another is made again."""
+    path = bench.config.room("echo") / "revision" / file
+    path.unlink() if lost else canon.write(path, "another")
+    assert bench.produced() == ["render"]
+    assert bench.produced() == []
+
+
+def test_every_file_of_the_revision_is_flushed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record must not outlive, through a loss of power, the files that it says are there."""
+    flushed: list[Path] = []
+    monkeypatch.setattr(canon, "flush", flushed.extend)
+    bench.produced()
+    revision = bench.config.room("echo") / "revision"
+    assert {revision / name for name in FILES} <= set(flushed)
+
+
+@pytest.mark.parametrize("receipt", ["half", "[]", '{"files": 1}'])
+def test_a_receipt_of_the_rendering_that_cannot_be_read_is_made_again(bench: Bench, receipt: str) -> None:
+    """Half a file is as good as no file."""
+    canon.write(bench.config.room("echo") / "rendered.json", receipt)
+    assert bench.produced() == ["render"]
 
 
 @pytest.mark.parametrize("arrow", ["execute", "record", "check"])

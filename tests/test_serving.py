@@ -49,6 +49,26 @@ def asked(server: serving.Server, path: str, method: str = "GET") -> tuple[int, 
 
 
 @pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200), ("127.0.0.1:8000", 200), ("localhost", 200), ("LOCALHOST:80", 200), ("[::1]:8000", 200),
+        (None, 200), ("evil.example", 403), ("evil.example:8000", 403), ("localhost.evil.example", 403), ("", 403),
+    ],
+)  # fmt: skip
+def test_only_who_calls_this_machine_by_its_name_is_answered(
+    site: serving.Server, host: str | None, status: int
+) -> None:
+    """A page elsewhere whose name was made to point here reads nothing."""
+    line = HTTPConnection(serving.HOST, site.server_port, timeout=5)
+    line.putrequest("GET", "/", skip_host=True)
+    if host is not None:
+        line.putheader("Host", host)
+    line.endheaders()
+    assert line.getresponse().status == status
+    line.close()
+
+
+@pytest.mark.parametrize(
     ("path", "kind", "text"),
     [
         ("/", "text/html; charset=utf-8", "front"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lessonpress import canon, history, site, verify
+from lessonpress import canon, history, site, stages, verify
 from lessonpress.settings import Config
 from tests import page_sample
 
@@ -89,10 +89,17 @@ def test_the_receipt_names_every_page(tmp_path: Path) -> None:
     """Snakemake's receipt holds what must be there for it to count."""
     config = published(tmp_path, "first")
     site.site(config)
-    pages = canon.read(tmp_path / "work" / "site.json")["pages"]
+    told = canon.read(tmp_path / "work" / "site.json")
+    pages = told["pages"]
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
     assert {"index.html", "models/first/index.html"} | schemas <= set(pages)
     assert all((tmp_path / "results" / page).is_file() for page in pages)
+    assert {page: size for page, (size, _) in pages.items()} == {
+        page: len((tmp_path / "results" / page).read_bytes()) for page in pages
+    }
+    assert told["about"] == config.site.model_dump()
+    stages.drop_stale_pages(tmp_path / "work", tmp_path / "results", config.site.model_dump())
+    assert (tmp_path / "work" / "site.json").is_file()
 
 
 def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,13 @@
 """What Snakemake learns at parse time: the code behind each stage, and which receipts still hold."""
 
 import ast
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -126,6 +127,11 @@ def edit(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**9))
 
 
+def told(config: Config, history: dict[str, object]) -> None:
+    """Let the lesson's history tell this, as a rollback by git or a pin would."""
+    canon.write(config.published("echo") / "revisions.json", canon.pretty(history))
+
+
 CHANGES: dict[str, tuple[Callable[[Config], object], bool]] = {
     "nothing": (lambda config: None, False),
     "a touch": (lambda config: (config.lesson("echo") / "model.py").touch(), False),
@@ -138,6 +144,10 @@ CHANGES: dict[str, tuple[Callable[[Config], object], bool]] = {
     "produced, not published": (lambda config: (config.room("echo") / "made.json").touch(), True),
     "no revision": (lambda config: (config.published("echo") / "r1").rmdir(), True),
     "no event": (lambda config: canon.write(config.published("echo") / "revisions.json", "{}"), True),
+    "a later event": (lambda config: told(config, {"revisions": [{"revision": "r1"}, {"revision": "r2"}]}), True),
+    "a pinned revision": (
+        lambda config: told(config, {"current": "r0", "revisions": [{"revision": "r0"}, {"revision": "r1"}]}), False
+    ),
     "no results": (lambda config: shutil.rmtree(config.results), True),
 }
 
@@ -178,18 +188,23 @@ def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
     assert not (tmp_path / "batches").exists()
 
 
-@pytest.mark.parametrize("stale", ["", "page", "publication"])
+@pytest.mark.parametrize("stale", ["", "page", "edit", "title", "older receipt", "publication"])
 def test_the_pages_receipt_goes_with_what_it_stands_for(tmp_path: Path, stale: str) -> None:
-    """A deleted page is made again, and so are all pages when somebody has published a lesson by hand."""
+    """Pages are made again when one is gone or edited, when the site is called otherwise, after a publication."""
     work, results = tmp_path / "work", tmp_path / "results"
     canon.write(work / "a" / "published.json", "{}")
-    canon.write(work / "site.json", canon.pretty({"pages": ["index.html"]}))
-    if stale != "page":
-        canon.write(results / "index.html", "x")
+    page = results / "index.html"
+    canon.write(page, "x")
+    pages = ["index.html"] if stale == "older receipt" else {"index.html": canon.stamp(page)}
+    canon.write(work / "site.json", canon.pretty({"about": {"title": "One"}, "pages": pages}))
+    if stale == "page":
+        page.unlink()
+    if stale == "edit":
+        canon.write(page, "junk")
     if stale == "publication":
         later = (work / "site.json").stat().st_mtime_ns + 1
         os.utime(work / "a" / "published.json", ns=(later, later))
-    stages.drop_stale_pages(work, results)
+    stages.drop_stale_pages(work, results, {"title": "Two" if stale == "title" else "One"})
     assert (work / "site.json").exists() == (not stale)
 
 
@@ -202,6 +217,49 @@ def test_snakemake_sees_the_files_that_a_lesson_is_made_of(tmp_path: Path) -> No
     watched = [Path(path).relative_to(folder).as_posix() for path in stages.sources(folder)]
     assert sorted(watched) == sorted(lesson.read(folder).files)
     assert stages.lessons(tmp_path) == ["echo"]
+
+
+def test_a_lesson_whose_file_vanishes_while_it_is_looked_into_is_due(
+    settled: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was listed, with another time, and is gone when it is to be read."""
+    model, own = settled.lesson("echo") / "model.py", stages.seen
+    model.touch()
+
+    def seen(folder: Path) -> stages.Seen:
+        listed = own(folder)
+        model.unlink()
+        return listed
+
+    monkeypatch.setattr(stages, "seen", seen)
+    assert stages.due(["echo"], settled) == ["echo"]
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_vanishes_while_it_is_listed_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+) -> None:
+    """Editors write beside a file and rename; a look in between tells the other files."""
+    echo = tiny.write(tmp_path / "echo")
+    before = stages.seen(echo)
+    fleeting = echo / "fleeting" / "deep.py" if folder else echo / "fleeting"
+    canon.write(fleeting, "x")
+    assert len(stages.seen(echo)) == len(before) + 1
+    own = os.scandir
+
+    @contextlib.contextmanager
+    def listing(at: str) -> Iterator[list[os.DirEntry[str]]]:
+        with own(at) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        for entry in listed:
+            entry.is_file()
+        fleeting.unlink(missing_ok=True)
+        if folder and fleeting.parent.is_dir():
+            fleeting.parent.rmdir()
+        yield listed
+
+    monkeypatch.setattr(os, "scandir", listing)
+    assert stages.seen(echo) == before
 
 
 def test_parse_time_is_short() -> None:

@@ -79,6 +79,15 @@ def write_all(contents: Mapping[Path, bytes | str], *, flushed: bool = True) -> 
             left.unlink(missing_ok=True)
 
 
+def stamp(page: Path) -> list[int] | None:
+    """A file's size and time; None where there is none."""
+    try:
+        told = page.stat()
+    except OSError:
+        return None
+    return [told.st_size, told.st_mtime_ns]
+
+
 def flush(paths: Collection[Path]) -> None:
     """Make files last through a loss of power; a disk that knows of them all takes little longer than for one."""
     for path in paths if hasattr(os, "posix_fadvise") else ():

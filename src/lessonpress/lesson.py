@@ -20,6 +20,7 @@ from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
 from lessonpress.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
+from lessonpress.settings import TAKEN
 
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
@@ -186,6 +187,9 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield lesson.error(
             ("slug",), f"{recipe.slug!r} given", f"the folder is called {lesson.folder.resolve().name!r}"
         )
+    if recipe.slug in TAKEN:
+        yield lesson.error(("slug",), f"{recipe.slug!r} is a folder of lessonpress's own", "another name",
+                           "Rename the lesson's folder, and write its new name here.")  # fmt: skip
     if recipe.model.file not in lesson.files:
         yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
     if recipe.checks and recipe.checks not in lesson.files:

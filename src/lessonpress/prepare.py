@@ -58,9 +58,9 @@ def repeat(config: Config, slug: str) -> str:
     if old is None:
         raise LessonError(os.path.relpath(read.folder), "nothing has been prepared that could be repeated",
                           prepared.RECORD, f"Run `lessonpress prepare {slug}`.")  # fmt: skip
+    stored = prepared.arrays(read)  # before the training: that takes its time
     new, data = made(config, read)
-    sides = ((old, read.files[prepared.WEIGHTS]), (new, data))
-    arrays = [{**figures(side), **weights.arrays(stored)} for side, stored in sides]
+    arrays = [{**figures(old), **stored}, {**figures(new), **weights.arrays(data)}]
     tolerance = (plan.prepare(read.recipe) or {})["tolerance"]
     found = comparison.compare(arrays[0], arrays[1], **tolerance)
     if not found.good():

@@ -7,6 +7,7 @@ from. Both are source: `lessonpress prepare` writes them, everything else only r
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -99,9 +100,13 @@ def faults(read: lesson.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonEr
     """Stored weights that cannot be read or that nothing makes, and runs that ask for weights that were not kept."""
     try:
         found = of(read)
+        endless = _endless(read) if found else []
     except LessonError as error:
         yield error
         return
+    if endless:
+        yield LessonError(os.path.relpath(read.folder / WEIGHTS), f"{', '.join(endless)} hold NaN or an infinity",
+                          "finite numbers", f"Run `lessonpress prepare {read.recipe.slug}`.")  # fmt: skip
     if found and planned["prepare"] is None:
         yield LessonError(path(read), "the recipe has no `prepare`", "it says how these weights are made",
                           "Write one, or delete both files.")  # fmt: skip
@@ -109,6 +114,21 @@ def faults(read: lesson.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonEr
     for number, run in enumerate(planned["runs"]):
         if planned["prepare"] and run["weights"] and run["weights"] not in names:
             yield _missing(read, read.said(number, "weights"), run["weights"], names)
+
+
+def arrays(read: lesson.Lesson) -> dict[str, Any]:
+    """The stored weights by `<name>/<parameter>`. Raises LessonError for a file that cannot be read."""
+    room = importlib.import_module("lessonpress.weights")  # most lessons have none, and need not wait for its libraries
+    try:
+        return dict(room.arrays(read.files[WEIGHTS]))
+    except room.UNREADABLE as error:
+        raise LessonError(os.path.relpath(read.folder / WEIGHTS), f"this cannot be read: {error}", "a safetensors file",
+                          f"Run `lessonpress prepare {read.recipe.slug}`.") from None  # fmt: skip
+
+
+def _endless(read: lesson.Lesson) -> list[str]:
+    """The names of stored weights that are not all finite."""
+    return [name for name, array in arrays(read).items() if not importlib.import_module("numpy").isfinite(array).all()]
 
 
 def _missing(read: lesson.Lesson, at: Where, name: str, names: list[str]) -> LessonError:

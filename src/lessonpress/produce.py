@@ -72,7 +72,7 @@ def produce(config: Config, slug: str) -> str | None:
             words.append(_verb("hashing", "hash_lesson")(config, slug))
         source = canon.read(room / "source.json")
         words += [_arrow(config, slug, name, source, before.get("keys", {}), keys, code) for name in ARROWS]
-        made = [name for arrow in ARROWS.values() for name in arrow.made]
+        made = [name for arrow in ARROWS.values() for name in _made(arrow, room)]
         canon.flush([room / name for name in ("source.json", *made)])  # before the record says that they are there
         whole = True
     finally:
@@ -105,8 +105,19 @@ def _arrow(
 
 def _sealed(key: list[Any], arrow: Arrow, room: Path) -> str:
     """One digest of what goes into an arrow and of what it made: a file that somebody else wrote does not count."""
-    there = all((room / made).is_file() for made in arrow.made)
-    return canon.digest_of([*key, *_files(*arrow.made)(room)]) if there else ""
+    made = _made(arrow, room)
+    there = all((room / name).is_file() for name in made)
+    return canon.digest_of([*key, *_files(*made)(room)]) if there else ""
+
+
+def _made(arrow: Arrow, room: Path) -> list[str]:
+    """Everything that an arrow wrote: of a rendering, the whole revision, which is what is published."""
+    if arrow.room != "render":
+        return [*arrow.made]
+    try:
+        return [*arrow.made, *(f"revision/{name}" for name in canon.read(room / "rendered.json")["files"])]
+    except (OSError, ValueError, KeyError, TypeError):  # no rendering, which its own digest shows
+        return [*arrow.made]
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import socketserver
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +16,8 @@ from typing import Any
 from lessonpress.errors import LessonError
 
 HOST = "127.0.0.1"
+NAMES = frozenset({HOST, "localhost", "[::1]"})  # how a browser on this machine may call it
+PORT = re.compile(r":\d*$")
 TEXT = "text/plain; charset=utf-8"
 # Fixed here, because the system's own table differs from machine to machine.
 TYPES = {
@@ -35,6 +38,15 @@ class Handler(SimpleHTTPRequestHandler):
         found = Path(super().translate_path(path))
         inside = found.resolve().is_relative_to(Path(self.directory).resolve())
         return super().translate_path(path) if inside else str(Path(self.directory) / "\0")
+
+    def parse_request(self) -> bool:
+        """Refuse a request for another machine's name: a page elsewhere may have had its name point here."""
+        if not super().parse_request():
+            return False
+        if PORT.sub("", self.headers.get("Host", HOST)).lower() in NAMES:
+            return True
+        self.send_error(HTTPStatus.FORBIDDEN)
+        return False
 
     def send_head(self) -> Any:
         """Open what is asked for; an address that no file can have is nowhere."""

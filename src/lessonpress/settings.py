@@ -59,6 +59,10 @@ class Isolation(_Settings):
         return "linux-strict" if sys.platform.startswith("linux") else "posix-basic"
 
 
+# What lies in the folder `work` beside the lessons' rooms: no lesson can be called so.
+TAKEN = frozenset({"batches", "benchmarks", "code", "diff", "logs", "refused", "report", "verify"})
+
+
 class Config(_Settings):
     """All settings; every key has a default."""
 

@@ -28,7 +28,10 @@ def site(config: Config) -> str:
         canon.write_all({path: wanted[path] for path in changed})
     canon.write(
         Path(config.work) / "site.json",
-        canon.pretty({"pages": sorted(p.relative_to(config.results).as_posix() for p in wanted)}),
+        canon.pretty({
+            "about": config.site.model_dump(),
+            "pages": {p.relative_to(config.results).as_posix(): canon.stamp(p) for p in sorted(wanted)},
+        }),
     )
     return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
 

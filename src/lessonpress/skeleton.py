@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lessonpress import canon, page, site
 from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.settings import TAKEN, Config
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 SCHEMA = "lesson.schema.json"
@@ -48,6 +48,9 @@ def require_slug(slug: str) -> None:
         raise LessonError(f"lessonpress new {slug!r:.120}", "this cannot be a lesson's name",
                           "small letters a to z, digits and hyphens, at most 100, a letter or digit first",
                           f"Type: lessonpress new {near or 'my-lesson'}")  # fmt: skip
+    if slug in TAKEN:
+        raise LessonError(f"lessonpress new {slug}", "lessonpress keeps a folder of its own under this name",
+                          "another name", f"Type: lessonpress new my-{slug}")  # fmt: skip
 
 
 def files(slug: str, schema: str) -> dict[str, str]:

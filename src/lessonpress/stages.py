@@ -5,6 +5,7 @@ Fast, and with no imports that Snakemake has not made: this is read on every run
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -21,7 +22,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lessonpress import shipped
+from lessonpress import canon, shipped
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 
@@ -39,7 +40,7 @@ RENDERED = (
 STARTERS = ("init", "new")
 # The rooms that each verb runs, directly or not; a test holds this against the imports.
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs"),
+    "hash": (*LESSON, "canon", "hashing", "plan", "prepared", "specs", "weights"),
     "execute": (*LESSON, *CONFINED, "execute"),
     "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
     "check": (*LESSON, *CONFINED, "judging", "check"),
@@ -173,7 +174,7 @@ def _stands(slug: str, chosen: Config, now: str) -> bool:
         return False
     # A receipt outlives what it stands for when `results/` is deleted or rolled back.
     revision = str(receipt.get("revision"))
-    if not (folder / revision).is_dir() or revision not in _text(folder / "revisions.json"):
+    if not (folder / revision).is_dir() or revision != _latest(folder / "revisions.json"):
         return False
     now_seen = seen(Path(chosen.lessons) / slug)
     return bool(made.get("seen") == now_seen or _only_touched(room, Path(chosen.lessons) / slug, made, now_seen))
@@ -184,7 +185,10 @@ def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen
     kept = {file["path"]: file["sha256"] for file in _told(room / "source.json").get("files", ())}
     if not made.get("seen") or kept.keys() != {path for path, _, _ in now_seen}:
         return False
-    if any(hashlib.sha256((lesson / path).read_bytes()).hexdigest() != sha for path, sha in kept.items()):
+    try:
+        if any(hashlib.sha256((lesson / path).read_bytes()).hexdigest() != sha for path, sha in kept.items()):
+            return False
+    except FileNotFoundError:  # gone since it was listed
         return False
     record = room / "made.json"
     times = record.stat()
@@ -217,14 +221,18 @@ def _planned(folder: Path, slugs: Sequence[str]) -> str:
     return name
 
 
-def drop_stale_pages(work: Path, results: Path) -> None:
-    """Remove the receipt of the pages around the lessons when a page is gone, or a lesson was published after it."""
+def drop_stale_pages(work: Path, results: Path, about: Mapping[str, Any]) -> None:
+    """Remove the receipt of the pages around the lessons when a page is not as it was written, when the site is called
+    otherwise (`about`), or when a lesson was published after it."""
     pages = work / "site.json"
     if not pages.is_file():
         return
     made = pages.stat().st_mtime_ns
     later = any(receipt.stat().st_mtime_ns > made for receipt in work.glob("*/published.json"))
-    if later or not all((results / name).is_file() for name in _told(pages).get("pages", ("?",))):
+    told = _told(pages)
+    known = told.get("pages")
+    same = isinstance(known, dict) and all(canon.stamp(results / name) == then for name, then in known.items())
+    if later or not same or told.get("about") != about:
         pages.unlink()
 
 
@@ -236,8 +244,12 @@ def _told(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+def _latest(history: Path) -> str | None:
+    """The revision that a history names last: what stands for the lesson, whatever stood for it before."""
+    try:
+        return str(_told(history)["revisions"][-1]["revision"])
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def lessons(folder: Path) -> list[str]:
@@ -272,12 +284,13 @@ def seen(folder: Path) -> Seen:
 
 
 def _walk(folder: str, below: str) -> Iterator[list[Any]]:
-    with os.scandir(folder) as entries:
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(".") or entry.name == "__pycache__":
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _walk(entry.path, f"{below}{entry.name}/")
             elif entry.is_file() and not entry.name.endswith((".pyc", "~")):
-                told = entry.stat()
-                yield [f"{below}{entry.name}", told.st_size, told.st_mtime_ns]
+                with contextlib.suppress(FileNotFoundError):  # an editor's own file, gone since it was listed
+                    told = entry.stat()
+                    yield [f"{below}{entry.name}", told.st_size, told.st_mtime_ns]

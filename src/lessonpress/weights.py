@@ -15,6 +15,7 @@ NUMPY = {
     "BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4", "I32": "<i4",
     "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8", "C64": "<c8",
 }  # fmt: skip
+UNREADABLE = (safetensors.SafetensorError, KeyError)  # what `arrays` raises for a file that it cannot read
 DTYPES = frozenset({"bfloat16", *(np.dtype(code).name for code in NUMPY.values())})
 
 

@@ -5,10 +5,12 @@ table of many layers costs milliseconds a row. It never runs a program: it asks 
 """
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -72,6 +74,11 @@ DEEDS: dict[str, Callable[[], Any]] = {
     "abstract": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, SPEC["abstract"]),
     "signal": lambda: os.kill(os.getppid(), 0),
     "own signal": lambda: os.kill(os.getpid(), 0),
+    "inherit": lambda: fcntl.fcntl(1, fcntl.F_SETFD, fcntl.fcntl(1, fcntl.F_GETFD)),
+    "owner": lambda: fcntl.fcntl(1, fcntl.F_SETOWN, os.getpid()),
+    "owner of a kind": lambda: fcntl.fcntl(1, 15, struct.pack("ii", 1, os.getpid())),  # F_SETOWN_EX, F_OWNER_PID
+    "its signal": lambda: fcntl.fcntl(1, 10, signal.SIGIO),  # F_SETSIG
+    "end of a parent": lambda: kernel.prctl(kernel.PR_SET_PDEATHSIG, 0),
     "root folder": lambda: os.chroot("/"),
     "memory file": lambda: os.memfd_create("x"),
     "handle": handle,

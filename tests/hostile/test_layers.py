@@ -28,8 +28,9 @@ FILES = {"read", "list", "supervisor", "write", "make", "folder", "move", "exec"
 # What Landlock forbids from each level on; later levels forbid all that earlier ones do.
 LANDLOCK = {1: FILES, 3: {"truncate"}, 4: {"tcp"}, 6: {"abstract", "signal"}}
 SECCOMP = {"nothing", "write", "make", "folder", "truncate", "move", "permissions", "times", "exec", "fork", "tcp",
-           "udp", "abstract", "signal", "root folder", "memory file", "handle", "priority"}  # fmt: skip
-HARMLESS = {"control", "own signal"}
+           "udp", "abstract", "signal", "root folder", "memory file", "handle", "priority",
+           "owner", "owner of a kind", "its signal", "end of a parent"}  # fmt: skip
+HARMLESS = {"control", "own signal", "inherit"}
 
 
 @pytest.fixture
@@ -164,6 +165,11 @@ def test_the_filter_decides_as_its_table_says(column: int) -> None:
         assert [decided(column, numbers[name], pid) for pid in (7, 8, 0, 0xFFFFFFFF)] == [ALLOW, REFUSE, REFUSE, REFUSE]
     assert [decided(column, numbers["prlimit64"], pid) for pid in (0, 7, 8)] == [ALLOW, ALLOW, REFUSE]
     assert [decided(column, numbers["ioctl"], 0, what) for what in (0x5401, 0x5412, 0x541C)] == [ALLOW, REFUSE, REFUSE]
+    # From the kernel's headers: F_SETFD, F_SETFL and F_DUPFD_CLOEXEC harm nobody; F_SETOWN, F_SETSIG, F_SETOWN_EX do.
+    assert [decided(column, numbers["fcntl"], 0, what) for what in (2, 4, 1030)] == [ALLOW] * 3
+    assert [decided(column, numbers["fcntl"], 0, what) for what in (8, 10, 15)] == [REFUSE] * 3
+    # PR_SET_PDEATHSIG would let a worker outlive its parent; PR_SET_NAME names a thread.
+    assert [decided(column, numbers["prctl"], what) for what in (1, 15, 38)] == [REFUSE, ALLOW, ALLOW]
     assert len(seccomp.program(column, 7, seccomp.WRITING)) < len(seccomp.program(column, 7))
     assert seccomp.digest(column, seccomp.WRITING) != seccomp.digest(column) != seccomp.digest(1 - column)
     read = {0: 0, 1: 63}[column]

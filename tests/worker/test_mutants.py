@@ -91,6 +91,30 @@ def test_a_file_beside_the_model_can_be_broken(tmp_path: Path) -> None:
     assert np.allclose(run["output[0]"], line / 16, rtol=0, atol=1e-15)
 
 
+@pytest.mark.parametrize("package", [True, False])
+def test_a_file_in_a_folder_can_be_broken(tmp_path: Path, package: bool) -> None:
+    """Be the folder a package or not: a variant never gets the module that the lesson imported before it."""
+    config = tiny.repository(tmp_path)
+    folder = config.lesson(tiny.SLUG)
+    (folder / "parts").mkdir()
+    (folder / "layers.py").rename(folder / "parts" / "layers.py")
+    if package:
+        (folder / "parts" / "__init__.py").write_text("")
+    for name, old, new in (
+        ("model.py", "from layers import", "from parts.layers import"),
+        ("lesson.yaml", f'file: model.py, find: "{FIND}", with: "self.halve(moved)"',
+         'file: parts/layers.py, find: "0.5", with: "0.25"'),
+    ):  # fmt: skip
+        text = (folder / name).read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+    hashing.hash_lesson(config, tiny.SLUG)
+    execute.execute(config, tiny.SLUG)
+    run = variants(config)["halved_once"]["plain"]
+    line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
+    assert np.allclose(run["output[0]"], line / 16, rtol=0, atol=1e-15)
+
+
 def test_each_check_is_told_with_the_variants_that_name_it(good: Config) -> None:
     """And with what it measured there."""
     quarter, moves = checked(good)

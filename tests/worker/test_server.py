@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,26 @@ def test_other_limits_get_another_server(tmp_path: Path, kept: None) -> None:
     slow = SPY.partition("        assert")[0] + "        __import__('time').sleep(99)\n"
     assert "time limit of 9 s" in spied(tmp_path / "echo", slow, wall_seconds=9)
     assert "memory limit is 64 MiB" in spied(tmp_path / "small" / "echo", slow, memory_mib=64)
+
+
+@pytest.mark.skipif(not server.FORKS, reason="nothing is forked elsewhere")
+def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is stopped keeps nobody waiting for ever, and the next lesson gets another."""
+    record(LESSONS[0].parent, Config())
+    standing: Any = supervise._kept
+    silent = standing.servers[supervise.MODEL]
+    limits, isolation = silent.limits, silent.isolation
+    assert silent.fits(limits, isolation)
+    for pid in (silent.process.pid, *(one.pid for one in family.descendants(silent.process.pid))):
+        os.kill(pid, signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr(silent, "limits", limits.model_copy(update={"wall_seconds": 1}))
+        with pytest.raises(OSError, match="gone"):
+            silent.ask({})
+    assert not silent.fits(limits, isolation)
+    record(LESSONS[0].parent, Config())
+    assert standing.servers[supervise.MODEL] is not silent
+    assert silent.process.poll() is not None
 
 
 @pytest.mark.skipif(not kernel.LINUX, reason="only Linux has it")

@@ -14,7 +14,7 @@ BATCHES = []
 if workflow.is_main_process:  # on another node a batch is what its plan says
     stages.note_code(Path(WORK))
     stages.ask_again(Path(WORK))
-    stages.drop_stale_pages(Path(WORK), Path(RESULTS))
+    stages.drop_stale_pages(Path(WORK), Path(RESULTS), SETTINGS.site.model_dump())
     BATCHES = stages.batches(stages.due(SLUGS, SETTINGS), Path(WORK), SETTINGS.batch)
 
 

@@ -64,6 +64,7 @@ class Server:
     printed: bytes = b""  # before it was ready
     used: bool = False
     ready: bool = False
+    owing: bool = False  # it has not told yet how its last child ended
 
     def __post_init__(self) -> None:
         """Start the process; its libraries load while the caller goes on."""
@@ -88,7 +89,7 @@ class Server:
 
     def fits(self, limits: Limits, isolation: Isolation) -> bool:
         """Whether it can do a next request under these limits."""
-        there = self.process.poll() is None and (self.forks or not self.used)
+        there = self.process.poll() is None and (self.forks or not self.used) and not self.owing
         return there and (self.limits, self.isolation) == (limits, isolation)
 
     def loaded(self, deadline: float) -> bool:
@@ -106,7 +107,7 @@ class Server:
 
     def ask(self, request: Mapping[str, Any]) -> Asked:
         """Have a request done; the request must fit into a pipe (64 KiB). Raises OSError when the server has gone."""
-        self.used = True
+        self.used = self.owing = True
         heard, said = os.pipe()
         answer, answers = os.pipe()
         output, outputs = os.pipe()
@@ -125,7 +126,8 @@ class Server:
 
     def _child(self) -> int:
         """The process that the server has just forked, by the number that it has here."""
-        inside = self._number()
+        told = select.select([self.control], [], [], self.limits.wall_seconds)[0]  # it may have been stopped
+        inside = self._number() if told else None
         if inside is None:
             raise ConnectionError("the server has gone")
         return family.seen_as(inside, self.process.pid) if self.outer else inside
@@ -140,6 +142,7 @@ class Server:
         if not select.select([self.control], [], [], seconds)[0]:
             return None
         status = self._number()
+        self.owing = False
         return -_LOST if status is None else os.waitstatus_to_exitcode(status)
 
     def _number(self) -> int | None:

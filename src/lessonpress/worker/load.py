@@ -81,7 +81,9 @@ def _forget() -> None:
         within = tuple(os.path.join(folder, "") for folder in finder.folders)
         for name, module in list(sys.modules.items()):
             ours = name.startswith(str(__package__))  # in a bundle this code lies in the lesson's folder
-            if not ours and (getattr(module, "__file__", None) or "").startswith(within):
+            # A folder without __init__.py is a module without a file, and holds the modules that were imported from it.
+            places = [getattr(module, "__file__", None) or "", *map(str, vars(module).get("__path__") or ())]
+            if not ours and any(f"{place}{os.sep}".startswith(within) for place in places):
                 del sys.modules[name]
 
 

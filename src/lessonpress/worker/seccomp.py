@@ -21,7 +21,7 @@ Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, co
 # Calls that are refused whatever their arguments are; the others of the table have a rule of their own below.
 ABSENT = ("clone3", "openat2")
 BY_ARGUMENT = ("clone", "open", "openat", "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64",
-               "sched_setaffinity", "ioctl")  # fmt: skip
+               "sched_setaffinity", "ioctl", "fcntl", "prctl")  # fmt: skip
 OWN = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp", "capset")
 STARTING = ("fork", "vfork", "clone", "clone3")  # to leave alone where more than one process is wanted
 WRITING = ("open", "openat", "creat")  # to leave alone where Landlock tells files apart: /dev/null may be written
@@ -32,7 +32,10 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _CLONE_THREAD = 0x10000
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-_TERMINAL = (0x5412, 0x541C)  # TIOCSTI types into the terminal, TIOCLINUX pastes into it
+# What a call must not be asked to do, by the place of the argument that says so and its values: TIOCSTI types into the
+# terminal, TIOCLINUX pastes into it; F_SETOWN, F_SETSIG, F_SETOWN_EX let the kernel signal any process; without
+# PR_SET_PDEATHSIG a lesson would outlive its supervisor.
+_ASKED = {"ioctl": (1, (0x5412, 0x541C)), "fcntl": (1, (8, 10, 15)), "prctl": (0, (1,))}
 _FILTER, _ALL_THREADS = 1, 1
 
 
@@ -62,8 +65,9 @@ def _rule(name: str, pid: int) -> list[Instruction]:
         return [_argument(0), (_ANY_BIT, 0, 1, _CLONE_THREAD), allow, refuse]
     if name in ("open", "openat"):
         return [_argument(2 if name == "openat" else 1), (_ANY_BIT, 0, 1, _WRITING), refuse, allow]
-    if name == "ioctl":
-        return [_argument(1), *((_EQUAL, len(_TERMINAL) - at, 0, k) for at, k in enumerate(_TERMINAL)), allow, refuse]
+    if name in _ASKED:
+        index, values = _ASKED[name]
+        return [_argument(index), *((_EQUAL, len(values) - at, 0, k) for at, k in enumerate(values)), allow, refuse]
     if name in ("prlimit64", "sched_setaffinity"):
         return [_argument(0), (_EQUAL, 1, 0, 0), (_EQUAL, 0, 1, pid), allow, refuse]
     if name in BY_ARGUMENT:

@@ -64,8 +64,8 @@ NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5),
     "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
     "fremovexattr": (199, 16), "sync": (162, 81), "syncfs": (306, 267),
-    # Terminals.
-    "ioctl": (16, 29),
+    # Terminals; who is told, by which signal, that a descriptor is ready, and what ends with its parent.
+    "ioctl": (16, 29), "fcntl": (72, 25), "prctl": (157, 167),
     # What the confinement itself is made with.
     "landlock_create_ruleset": (444, 444), "landlock_add_rule": (445, 445), "landlock_restrict_self": (446, 446),
     "seccomp": (317, 277), "capset": (126, 91),
