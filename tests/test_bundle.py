@@ -34,7 +34,7 @@ def plan(args: dict[str, Any], inputs: list[list[Any]], **run: Any) -> dict[str,
 def script(project: Path, **parts: Any) -> str:
     """run.py of a plan."""
     template = (project / "templates" / "run.py.txt").read_text("utf-8")
-    return bundle.run_script(template, plan(parts.pop("args", {}), parts.pop("inputs", []), **parts), "[1,16]")
+    return bundle.run_script(template, plan(parts.pop("args", {}), parts.pop("inputs", []), **parts), ["[1,16]"])
 
 
 def test_the_script_is_python_without_marks(project: Path) -> None:

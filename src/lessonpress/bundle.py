@@ -8,7 +8,7 @@ import keyword
 import math
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -81,20 +81,21 @@ def _quoted(text: Any) -> str:
     return json.dumps(str(text), ensure_ascii=False)
 
 
-def run_script(template: str, plan: Mapping[str, Any], shapes: str) -> str:
+def run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str]) -> str:
     """run.py for one lesson: plain torch code that repeats the execution.
 
-    `template` is the text of templates/run.py.txt, `shapes` the shapes that the last line prints.
+    `template` is the text of templates/run.py.txt, `shapes` those that its last lines print, one for each tensor.
     """
     run = plan["runs"][0]
     named = all(key.isidentifier() and not keyword.iskeyword(key) for key in run["args"])
     arguments = ", ".join(f"{key}={_literal(value)}" for key, value in run["args"].items())
     arguments = arguments if named else f"**{_literal(run['args'])}"
     inputs = "".join(f"    inputs[{name!r}] = {code(spec, run['dtype'])}\n" for name, spec in run["inputs"])
+    printed = f"{'lines are' if len(shapes) > 1 else 'line is'} {', '.join(shapes) or 'nothing'}"
     filled = {
         "@FILE@": repr(plan["model"]["file"]), "@CLASS@": repr(plan["model"]["class"]), "@SEED@": str(run["seed"]),
         "@ARGUMENTS@": arguments, "@MODE@": str(run["mode"] == "train"), "@DTYPE@": run["dtype"],
-        "@INPUTS@": inputs, "@SHAPES@": shapes,
+        "@INPUTS@": inputs, "@SHAPES@": printed,
     }  # fmt: skip
     # In one pass: a lesson's own text may look like a mark.
     return re.sub("|".join(filled), lambda mark: filled[mark[0]], template)

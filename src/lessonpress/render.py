@@ -151,7 +151,7 @@ def _tools(source: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, byte
     texts = {
         name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("run.py", "compare.py", "verify.py")
     }
-    shapes = ", ".join(str(o["shape"]).replace(" ", "") for o in body["provenance"]["outputs"]) or "nothing"
+    shapes = [str(output["shape"]).replace(" ", "") for output in body["provenance"]["outputs"]]
     texts["run.py"] = bundle.run_script(texts["run.py"], source["plan"], shapes)
     return {**{name: text.encode() for name, text in texts.items()}, **bundle.worker_files(),
             **bundle.editor_files()}  # fmt: skip

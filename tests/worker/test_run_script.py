@@ -111,4 +111,4 @@ def test_the_whole_script_compiles_with_every_input(project: Path) -> None:
     run = {"seed": 0, "mode": "eval", "dtype": "float32", "args": {}}
     given_ = [[f"x{i}", plan.completed(plan.jsonable(spec))] for i, spec in enumerate(SPECS)]
     planned = {"model": {"file": "model.py", "class": "A"}, "runs": [{**run, "inputs": given_}]}
-    ast.parse(bundle.run_script((project / "templates" / "run.py.txt").read_text("utf-8"), planned, "[1]"))
+    ast.parse(bundle.run_script((project / "templates" / "run.py.txt").read_text("utf-8"), planned, ["[1]"]))
