@@ -40,7 +40,7 @@ lint: setup ## Static checks
 	@$(PY) -m snakemake --lint
 
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
-	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 unit: setup ## The fast tests
 	@$(PY) -m pytest -m 'not browser and not workflow and not hostile and not benchmark'
