@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lessonpress import canon
+from lessonpress.__main__ import main
 from tests import tiny
 
 
@@ -27,7 +29,7 @@ def test_new_then_lint(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "lessonpress preview lessons/my-own --watch" in done.stdout
     again = typed(tmp_path, "new", "my-own")
-    assert (again.returncode, again.stdout) == (1, "")
+    assert (again.returncode, again.stdout) == (2, "")
     assert again.stderr.startswith("lessons/my-own: this exists already.")
     lint = typed(tmp_path, "lint")
     assert (lint.returncode, lint.stdout) == (0, "my-own: good\n")
@@ -55,6 +57,75 @@ def test_lint_in_the_wrong_folder_is_no_success(tmp_path: Path) -> None:
 def test_wrong_usage_is_two(tmp_path: Path, arguments: list[str]) -> None:
     """As for every other command."""
     assert typed(tmp_path, *arguments).returncode == 2
+
+
+@pytest.mark.parametrize("verb", ["lint", "preview", "prepare", "hash", "produce"])
+@pytest.mark.parametrize("name", ["eccho", "../echo", "empty", "x" * 300])
+def test_a_name_that_no_lesson_has_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str, name: str
+) -> None:
+    """Whichever verb is given it: exit 2 and one message, also for a folder without a recipe; nothing is published."""
+    tiny.write(tmp_path / "lessons" / "echo")
+    (tmp_path / "lessons" / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    if verb == "preview" and name == "empty":
+        name = "lessons/empty"
+    code, said = ended(capsys, verb, name)
+    assert code == 2, said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("name", ["No Slug", "report", "echo", "x" * 300])
+def test_new_under_an_impossible_name_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """What cannot be a lesson's name, or is one already."""
+    tiny.write(tmp_path / "lessons" / "echo")
+    monkeypatch.chdir(tmp_path)
+    assert ended(capsys, "new", name)[0] == 2
+
+
+def test_a_taken_port_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For the site and for a preview that is watched, with another port to type."""
+    tiny.write(tmp_path / "lessons" / "echo")
+    canon.write(tmp_path / "results" / "index.html", "front")
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in (["serve"], ["preview", "echo", "--watch"]):
+            code, said = ended(capsys, *command, "--port", port)
+            assert (code, f"Type --port {int(port) + 1}" in said) == (2, True)
+
+
+def test_settings_that_are_not_there_are_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--config` names a file."""
+    monkeypatch.chdir(tmp_path)
+    assert ended(capsys, "lint", "--config", "other.yaml")[0] == 2
+
+
+def test_a_lesson_that_is_wrong_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A recipe under another name is a lesson's mistake; beside a name that no lesson has, the exit code is 2."""
+    tiny.write(tmp_path / "lessons" / "echo")
+    (tmp_path / "lessons" / "echo" / "lesson.yaml").rename(tmp_path / "lessons" / "echo" / "lesson.yml")
+    monkeypatch.chdir(tmp_path)
+    assert ended(capsys, "lint", "echo")[0] == 1
+    assert ended(capsys, "lint", "echo", "eccho")[0] == 2
+
+
+def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int | str | None, str]:
+    """Run a command line in this process: its exit code, and what it said on standard error."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["lessonpress", *words])
+        with pytest.raises(SystemExit) as done:
+            main()
+    return done.value.code, capsys.readouterr().err
 
 
 def test_serve_shows_the_site_until_it_is_interrupted(tmp_path: Path) -> None:

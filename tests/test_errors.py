@@ -1,8 +1,10 @@
 """How a mistake is told: where, what was seen, what was expected, what to do."""
 
+import pickle
+
 import pytest
 
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,11 @@ def test_several_mistakes_are_a_line_each() -> None:
     assert both.message() == "a:1: one.\na:2: two."
     assert str(both) == both.message()
     assert isinstance(both, LessonError)
+
+
+def test_wrong_usage_stays_wrong_usage() -> None:
+    """Told together with other mistakes, and on the way from one process to another, the exit code is kept."""
+    usage, mistake = WrongUsage("a", "no such lesson"), LessonError("b", "wrong")
+    assert (mistake.code, usage.code) == (1, 2)
+    assert (LessonErrors([mistake]).code, LessonErrors([mistake, usage]).code) == (1, 2)
+    assert pickle.loads(pickle.dumps(LessonErrors([mistake, usage]))).code == 2

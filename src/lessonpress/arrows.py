@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -96,12 +97,12 @@ def plain(arguments: Sequence[str]) -> bool:
 
 
 def caught(act: Callable[[], Any]) -> None:
-    """Run something; a user's mistake is its message on standard error and exit code 1, never a traceback."""
+    """Run something; a user's mistake is its message on standard error and its exit code, never a traceback."""
     try:
         act()
     except LessonError as error:
         print(error.message(), file=sys.stderr)
-        sys.exit(1)
+        sys.exit(error.code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -109,4 +110,4 @@ def caught(act: Callable[[], Any]) -> None:
         name = error.filename2 or error.filename
         where = f"{name}: " if name else ""
         print(f"{where}{error.strerror or error}.", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if error.errno == errno.ENAMETOOLONG else 1)  # only what was typed can be as long

@@ -7,6 +7,7 @@ every lesson still runs in a worker of its own.
 from __future__ import annotations
 
 import atexit
+import errno
 import importlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, pace, supervise
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 from lessonpress.settings import Config
 
 
@@ -62,7 +63,8 @@ def _one(config: Config, verb: tuple[str, str], slug: str) -> Outcome:
         return Outcome(slug, None, tuple(error.errors if isinstance(error, LessonErrors) else [error]))
     except OSError as error:
         where = str(error.filename or config.room(slug))
-        return Outcome(slug, None, (LessonError(where, f"the system refuses: {error.strerror or error}"),))
+        kind = WrongUsage if error.errno == errno.ENAMETOOLONG else LessonError
+        return Outcome(slug, None, (kind(where, f"the system refuses: {error.strerror or error}"),))
 
 
 def _heard(future: Future[Outcome], slug: str) -> Outcome:

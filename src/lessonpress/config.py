@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from lessonpress import documents, places
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 from lessonpress.settings import Config
 
 __all__ = ["Config", "read"]
@@ -23,12 +23,13 @@ DEFAULT = Path("config.yaml")
 def read(path: Path = DEFAULT) -> Config:
     """The settings of a config file, or the defaults where there is none.
 
-    Raises LessonError with file, line and key for anything that is no setting.
+    Raises LessonError with file, line and key for anything that is no setting, and WrongUsage when a
+    file that was named is not there.
     """
     name = os.path.relpath(path)
     if not path.is_file():
         if path != DEFAULT:
-            raise LessonError(name, "there is no such file", "the settings that --config names")
+            raise WrongUsage(name, "there is no such file", "the settings that --config names")
         return Config()
     try:
         placed = documents.read(path.read_text(encoding="utf-8-sig"), name)

@@ -15,11 +15,13 @@ def visible(text: str) -> str:
 
 
 class LessonError(Exception):
-    """Something a person can mend: printed without a traceback, exit code 1.
+    """Something a person can mend: printed without a traceback; `code` is the exit code.
 
     `where` is a place such as `lessons/x/lesson.yaml:41`, `seen` what stood there, `expected` what should have,
     `fix` what to type. Empty parts are left out of the message.
     """
+
+    code = 1
 
     def __init__(self, where: str, seen: str, expected: str = "", fix: str = "") -> None:
         self.where, self.seen, self.expected, self.fix = where, seen, expected, fix
@@ -27,7 +29,7 @@ class LessonError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """How it goes from one process to another: by its parts."""
-        return LessonError, (self.where, self.seen, self.expected, self.fix)
+        return type(self), (self.where, self.seen, self.expected, self.fix)
 
     def message(self) -> str:
         """The whole error as text: `where: seen; expected. fix`, with escapes for what cannot be seen."""
@@ -38,11 +40,18 @@ class LessonError(Exception):
         return visible(whole)
 
 
+class WrongUsage(LessonError):
+    """What was typed cannot be done, whatever the lessons hold: a name that no lesson has, a port that is taken."""
+
+    code = 2
+
+
 class LessonErrors(LessonError):
     """Several mistakes that were found together, one line each."""
 
     def __init__(self, errors: list[LessonError]) -> None:
         self.errors = errors
+        self.code = max(error.code for error in errors)
         super().__init__(errors[0].where, errors[0].seen, errors[0].expected, errors[0].fix)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lessonpress import canon, places, wording
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
 from lessonpress.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
@@ -104,10 +104,10 @@ def _no_recipe(folder: Path) -> LessonError:
         known = [path.parent.name for path in folder.parent.glob(f"*/{RECIPE}")]
         near = difflib.get_close_matches(folder.name, known, n=1)
         fix = f"Did you mean {near[0]}?" if near else f"To begin it, type: lessonpress new {folder.name}"
-        return LessonError(where, "there is no such folder", "", fix)
+        return WrongUsage(where, "there is no such folder", "the name of a lesson", fix)
     other = next((name for name in ("lesson.yml", "Lesson.yaml", "lesson.json") if (folder / name).is_file()), "")
-    return LessonError(where, f"no {RECIPE} here", "every lesson's folder holds one",
-                       f"Rename {other}." if other else "")  # fmt: skip
+    kind = LessonError if other else WrongUsage  # a lesson with a mistake, or no lesson
+    return kind(where, f"no {RECIPE} here", "every lesson's folder holds one", f"Rename {other}." if other else "")
 
 
 def kept(read: Lesson) -> dict[str, Any]:

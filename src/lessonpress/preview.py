@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lessonpress import check, execute, hashing, identity, lesson, linting, publish, record, render
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, WrongUsage
 from lessonpress.linting.sources import Sources
 from lessonpress.settings import Config
 
@@ -34,7 +34,7 @@ class Preview:
 def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
     """Put the complete revision folder of the lesson in `path` into `out`, whole or not at all.
 
-    `path` may also be the lesson's recipe, or its slug. Raises LessonError where the lesson is wrong, and for an
+    `path` may also be the lesson's recipe, or its slug. Raises LessonError where the lesson is wrong, WrongUsage for an
     `out` that holds anything but an earlier preview.
     """
     folder = require(config, path, out)
@@ -48,7 +48,7 @@ def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
 
 
 def require(config: Config, path: Path, out: Path | None) -> Path:
-    """The folder of the lesson that is meant. Raises LessonError where its preview must not be put."""
+    """The folder of the lesson that is meant. Raises WrongUsage where its preview must not be put."""
     folder = found(config, path)
     require_free(config, folder, (out or Path(f"preview-{folder.name}")).resolve())
     return folder
@@ -57,7 +57,7 @@ def require(config: Config, path: Path, out: Path | None) -> Path:
 def found(config: Config, path: Path) -> Path:
     """The lesson's folder that is meant: by its path, by its recipe's path, or by its slug.
 
-    Raises LessonError when there is none.
+    Raises WrongUsage when there is none.
     """
     if path.name == lesson.RECIPE and path.is_file():
         path = path.parent
@@ -67,7 +67,7 @@ def found(config: Config, path: Path) -> Path:
         known = sorted(each.parent.name for each in Path(config.lessons).glob(f"*/{lesson.RECIPE}"))
         near = difflib.get_close_matches(path.name, known, n=1)
         fix = f"Did you mean {config.lesson(near[0])}?" if near else f"To begin it, type: lessonpress new {path.name}"
-        raise LessonError(str(path), "there is no such folder", "a lesson's folder, or its name", fix)
+        raise WrongUsage(str(path), "there is no such folder", "a lesson's folder, or its name", fix)
     return folder.resolve()
 
 
@@ -90,20 +90,20 @@ def _failed(config: Config, slug: str) -> LessonError | None:
 
 
 def require_free(config: Config, folder: Path, to: Path) -> None:
-    """Raise LessonError where a preview must not be put: over sources, over the site, over somebody's files."""
+    """Raise WrongUsage where a preview must not be put: over sources, over the site, over somebody's files."""
     where = f"--out {os.path.relpath(to)}"
     results = Path(config.results).resolve()
     if folder == to or folder in to.parents:
-        raise LessonError(where, "this lies in the lesson's own folder", "", "Name another folder.")
+        raise WrongUsage(where, "this lies in the lesson's own folder", "", "Name another folder.")
     if results == to or results in to.parents or _is_published(to):
-        raise LessonError(where, "this is the published site", "that one never changes", "Name another folder.")
+        raise WrongUsage(where, "this is the published site", "that one never changes", "Name another folder.")
     if to.exists() and not to.is_dir():
-        raise LessonError(where, "this is a file", "a folder to make, or an earlier preview", "Name another folder.")
+        raise WrongUsage(where, "this is a file", "a folder to make, or an earlier preview", "Name another folder.")
     foreign = next(_foreign(to), None) if to.is_dir() else None
     if foreign:
-        raise LessonError(where, f"the folder holds {foreign}, which no preview put there",
-                          "an empty folder or an earlier preview, which is replaced whole",
-                          "Name another folder, or remove this one.")  # fmt: skip
+        raise WrongUsage(where, f"the folder holds {foreign}, which no preview put there",
+                         "an empty folder or an earlier preview, which is replaced whole",
+                         "Name another folder, or remove this one.")  # fmt: skip
 
 
 def _is_published(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import __version__, canon, config, shipped, skeleton
-from lessonpress.errors import LessonError
+from lessonpress.errors import WrongUsage
 
 LESSON, SITE, REQUIREMENTS = "first-lesson", ".github/workflows/site.yml", "requirements.txt"
 # What a file of the repository is made from, by lessonpress's own names. Names without their dot: a `.gitignore` among
@@ -37,18 +37,18 @@ def start(folder: Path, *, keep: bool = False) -> list[str]:
     """Write the files of a new repository into `folder`; answers what was written, and what is left to do, in words.
 
     A file that is there already is never written again: with `keep` it stays and the others are added, without it
-    nothing is written. Raises LessonError with the names of all such files.
+    nothing is written. Raises WrongUsage with the names of all such files.
     """
     if folder.exists() and not folder.is_dir():
-        raise LessonError(str(folder), "it is a file", "a folder, or a name that is free")
+        raise WrongUsage(str(folder), "it is a file", "a folder, or a name that is free")
     wanted = files()
     taken = [name for name in wanted if _is_taken(folder, name)]
     if keep:
         held = {*taken, *_first_lesson(folder, wanted)}
         wanted = {name: text for name, text in wanted.items() if name not in held}
     elif taken:
-        raise LessonError(str(folder), f"already there: {', '.join(taken)}", "",
-                          "Nothing was written. Say --keep to keep them and add the others.")  # fmt: skip
+        raise WrongUsage(str(folder), f"already there: {', '.join(taken)}", "",
+                         "Nothing was written. Say --keep to keep them and add the others.")  # fmt: skip
     _write(folder, wanted)
     return [*(str(folder / name) for name in wanted), *_left(folder, wanted)]
 

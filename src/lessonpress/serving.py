@@ -13,7 +13,7 @@ from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, WrongUsage
 
 HOST = "127.0.0.1"
 NAMES = frozenset({HOST, "localhost", "[::1]"})  # how a browser on this machine may call it
@@ -112,14 +112,14 @@ class Server(socketserver.ThreadingMixIn, HTTPServer):
 
 
 def opened(handler: Any, port: int) -> Server:
-    """A server on a port of this machine (0 takes a free one). Raises LessonError when the port cannot be had."""
+    """A server on a port of this machine (0 takes a free one). Raises WrongUsage when the port cannot be had."""
     try:
         return Server((HOST, port), handler)
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         seen = "another program uses this port" if taken else f"the system refuses: {error.strerror}"
         fix = f"Type --port {port + 1 if taken else 8000}, or --port 0 for any free one."
-        raise LessonError(f"{HOST}:{port}", seen, "", fix) from None
+        raise WrongUsage(f"{HOST}:{port}", seen, "", fix) from None
 
 
 def site(results: Path, port: int) -> Server:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from lessonpress import canon, page, site
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, WrongUsage
 from lessonpress.settings import TAKEN, Config
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
@@ -19,7 +19,7 @@ SCHEMA = "lesson.schema.json"
 def new(config: Config, slug: str) -> Path:
     """Write the lesson `slug` into the folder of lessons, whole or not at all; answers its folder.
 
-    Raises LessonError for a name that is no slug, and for a folder that exists.
+    Raises WrongUsage for a name that is no slug, and for a folder that exists.
     """
     require_slug(slug)
     lessons, folder = Path(config.lessons), config.lesson(slug)
@@ -27,8 +27,8 @@ def new(config: Config, slug: str) -> Path:
         raise LessonError(os.path.relpath(lessons), "there is no such folder here, and no config.yaml", "",
                           "Go to the repository's root, or make a repository: lessonpress init.")  # fmt: skip
     if folder.exists():
-        raise LessonError(os.path.relpath(folder), "this exists already", "",
-                          f"Choose another name, or go on with it: lessonpress preview {folder} --watch")  # fmt: skip
+        raise WrongUsage(os.path.relpath(folder), "this exists already", "",
+                         f"Choose another name, or go on with it: lessonpress preview {folder} --watch")  # fmt: skip
     schema = Path(config.results) / "schema" / SCHEMA
     if not schema.is_file():  # the first publication would write the same
         canon.write(schema, site.schema(SCHEMA))
@@ -42,15 +42,15 @@ def new(config: Config, slug: str) -> Path:
 
 
 def require_slug(slug: str) -> None:
-    """Raise LessonError for a name that cannot be a lesson's, with the nearest one that can."""
+    """Raise WrongUsage for a name that cannot be a lesson's, with the nearest one that can."""
     if not SLUG.fullmatch(slug):
         near = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-")[:100].strip("-")
-        raise LessonError(f"lessonpress new {slug!r:.120}", "this cannot be a lesson's name",
-                          "small letters a to z, digits and hyphens, at most 100, a letter or digit first",
-                          f"Type: lessonpress new {near or 'my-lesson'}")  # fmt: skip
+        raise WrongUsage(f"lessonpress new {slug!r:.120}", "this cannot be a lesson's name",
+                         "small letters a to z, digits and hyphens, at most 100, a letter or digit first",
+                         f"Type: lessonpress new {near or 'my-lesson'}")  # fmt: skip
     if slug in TAKEN:
-        raise LessonError(f"lessonpress new {slug}", "lessonpress keeps a folder of its own under this name",
-                          "another name", f"Type: lessonpress new my-{slug}")  # fmt: skip
+        raise WrongUsage(f"lessonpress new {slug}", "lessonpress keeps a folder of its own under this name",
+                         "another name", f"Type: lessonpress new my-{slug}")  # fmt: skip
 
 
 def files(slug: str, schema: str) -> dict[str, str]:

@@ -151,7 +151,7 @@ def made(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
 def run(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
     """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder that goes with it.
 
-    Raises LessonError when the port cannot be had.
+    Raises WrongUsage when the port cannot be had.
     """
     with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         live = Live(out or Path(scratch) / "preview")
