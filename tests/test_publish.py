@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lessonpress import canon, history, publish
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 from tests.tiny import rendered
 
@@ -38,6 +38,32 @@ def test_a_note_that_no_page_could_show_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LessonError) as caught:
         publish.publish(config, SLUG, note="So $\\nix$.")
     assert caught.value.message().startswith("the note: unknown TeX command")
+    assert not config.published(SLUG).exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (b"import numpy\n\nimport pandas as pd\n", "lessons/echo/model.py:3: pandas is imported; readers have torch, "),
+        (b"def f(:\n", "lessons/echo/model.py:1: this is no Python"),
+        (b"import json, checks\ntry:\n    import pandas\nexcept ImportError:\n    pass\n", ""),
+    ],
+)
+def test_a_lesson_that_imports_what_readers_lack_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes, told: str
+) -> None:
+    """In lint's words; what Python has, what lies beside it and what it can do without is nobody's lack."""
+    config = house(tmp_path)
+    rendered(config, "one")
+    (config.room(SLUG) / "revision" / "model.py").write_bytes(code)
+    monkeypatch.chdir(tmp_path)
+    if not told:
+        assert "published revision" in publish.publish(config, SLUG)
+        return
+    with pytest.raises(LessonErrors) as caught:
+        publish.publish(config, SLUG)
+    assert caught.value.message().startswith(told)
+    assert publish.foreign(config, SLUG)  # which preview warns of
     assert not config.published(SLUG).exists()
 
 

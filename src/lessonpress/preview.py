@@ -43,7 +43,7 @@ def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
         words = _made(settings, folder.name)
         place(settings.room(folder.name) / "revision", to)
-        lacking = tuple(publish.toothless(settings, folder.name))
+        lacking = (*publish.toothless(settings, folder.name), *publish.foreign(settings, folder.name))
         return Preview(Path(os.path.relpath(to)) / "index.html", words, _failed(settings, folder.name), lacking)
 
 

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, identity, lock
+from lessonpress import canon, history, identity, lock, packages
 from lessonpress.errors import LessonError, LessonErrors, visible
 from lessonpress.settings import Config
 
@@ -30,6 +30,7 @@ def publish(config: Config, slug: str, *, note: str | None = None) -> str:
     rendered = _rendered(room)
     require_passed(config, slug)
     require_teeth(config, slug)
+    require_packages(config, slug)
     note = readable(note or os.environ.get(NOTE))
     with lock.alone(Path(config.results)):
         lock.sweep(config.published(slug))
@@ -81,6 +82,20 @@ def toothless(config: Config, slug: str) -> list[LessonError]:
     return [LessonError(_place(config, slug, check), "no broken variant shows that this check can fail",
                         "at least one entry of lesson.yaml's `mutants:` whose `breaks:` names it", EXAMPLE)
             for check in checks if not check["mutants"]]  # fmt: skip
+
+
+def require_packages(config: Config, slug: str) -> None:
+    """The third gate: readers, who install requirements.txt, must have all that the lesson imports; or LessonErrors."""
+    if faults := foreign(config, slug):
+        raise LessonErrors(faults)
+
+
+def foreign(config: Config, slug: str) -> list[LessonError]:
+    """The imports of the rendered lesson that readers lack, in the words in which lint tells them."""
+    room = config.room(slug)
+    names = [file["path"] for file in canon.read(room / "source.json")["files"] if file["path"].endswith(".py")]
+    files = {name: (room / "revision" / name).read_bytes() for name in names}
+    return packages.lacking(files, os.path.relpath(config.lesson(slug)))
 
 
 def _failure(config: Config, slug: str, check: dict[str, Any]) -> LessonError:

@@ -47,7 +47,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "render": RENDERED,
     # Where only numbers differ, publish records and renders once more.
     "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
-                "lock", "publish", "published", "record", "standing", "supervise/*"),
+                "lock", "packages", "publish", "published", "record", "standing", "supervise/*", "syntax"),
     "site": (*LESSON, "bundle", "canon", "history", "identity", "integrity", "layout/*", "lock", "operations/*",
              "page/*", "prose", "replay", "shipped", "site", "worker/*", "templates/*"),
 }  # fmt: skip

@@ -76,8 +76,13 @@ def read(data: bytes, where: str) -> Source:
     return Source(
         where, frozenset(_bound(tree)), tuple(_class(node) for node in top if isinstance(node, ast.ClassDef)),
         tuple(_function(node) for node in top if isinstance(node, Defined)),
-        tuple(_imports(tree)), tuple(_calls(tree)),
+        tuple(_imports(top)), tuple(_calls(tree)),
     )  # fmt: skip
+
+
+def skim(data: bytes, where: str) -> Source:
+    """Read of a Python file only what it imports, which is quick. Raises LessonError as `read` does."""
+    return Source(where, frozenset(), (), (), tuple(_imports(_tree(data, where).body)), ())
 
 
 def _tree(data: bytes, where: str) -> ast.Module:
@@ -117,18 +122,19 @@ def _parameters(given: ast.arguments) -> Iterator[Parameter]:
         yield Parameter(given.kwarg.arg, Parameter.VAR_KEYWORD)
 
 
-def _imports(tree: ast.Module) -> Iterator[Import]:
+def _imports(body: Sequence[ast.AST], *, sheltered: bool = False) -> Iterator[Import]:
     """Every import of another package, wherever it stands; relative ones are the lesson's own."""
-    sheltered = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try)
-                 for part in node.body for inner in ast.walk(part)}  # fmt: skip
-    for node in ast.walk(tree):
+    for node in body:
         names: Sequence[str] = ()
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             names = [node.module]
         for name in names:
-            yield Import(name.partition(".")[0], getattr(node, "lineno", 1), id(node) in sheltered)
+            yield Import(name.partition(".")[0], getattr(node, "lineno", 1), sheltered)
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):  # no expression holds a statement
+            inside = sheltered or (isinstance(node, ast.Try) and part == "body")
+            yield from _imports(getattr(node, part, ()), sheltered=inside)
 
 
 def _calls(tree: ast.Module) -> Iterator[Call]:

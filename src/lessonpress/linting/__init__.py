@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress import hashing, lesson, page, prepared, stages
+from lessonpress import hashing, lesson, packages, page, prepared, stages
 from lessonpress.errors import LessonError, LessonErrors
-from lessonpress.linting import checks, model, packages, records, surprises
+from lessonpress.linting import checks, model, records, surprises
 from lessonpress.linting.sources import Sources
 from lessonpress.settings import Config
 
@@ -36,8 +36,9 @@ def hints(sources: Sources) -> list[str]:
 
 
 def _mistakes(sources: Sources) -> Iterator[LessonError]:
-    for room in (model, checks, packages):
+    for room in (model, checks):
         yield from room.mistakes(sources)
+    yield from packages.mistakes(sources.files)
     yield from records.mistakes(sources.read)
 
 
