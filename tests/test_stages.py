@@ -163,6 +163,10 @@ def test_a_lesson_is_due_when_it_is_not_what_is_published(settled: Config, chang
 def test_a_touched_lesson_is_looked_into_once(settled: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """The new times are noted, so that the next run need not read the files again."""
     (settled.lesson("echo") / "model.py").touch()
+    noted = settled.room("echo") / "made.json"
+    before = noted.read_bytes()
+    assert stages.due(["echo"], settled, dry=True) == []
+    assert noted.read_bytes() == before
     assert stages.due(["echo"], settled) == []
     monkeypatch.setattr(stages, "_only_touched", lambda *given: pytest.fail("it was looked into again"))
     assert stages.due(["echo"], settled) == []
@@ -172,20 +176,6 @@ def test_other_code_makes_every_lesson_due(settled: Config, monkeypatch: pytest.
     """An upgrade of lessonpress produces again, as far as the arrows' own keys say."""
     monkeypatch.setattr(stages, "code", lambda: "other")
     assert stages.due(["echo"], settled) == ["echo"]
-
-
-def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
-    """As many to a batch as may be; their plans say which, and the site's receipt makes way for them."""
-    canon.write(tmp_path / "site.json", "{}")
-    slugs = [f"lesson-{n}" for n in range(7)]
-    names = stages.batches(slugs, tmp_path, 3)
-    plans = [(tmp_path / "batches" / f"{name}.plan").read_text().split() for name in names]
-    assert [len(plan) for plan in plans] == [3, 3, 1]
-    assert [slug for plan in plans for slug in plan] == slugs
-    assert not (tmp_path / "site.json").exists()
-    assert set(names).isdisjoint(stages.batches(slugs, tmp_path, 3))  # two runs at once do not share files
-    assert stages.batches([], tmp_path, 3) == []
-    assert not (tmp_path / "batches").exists()
 
 
 @pytest.mark.parametrize("stale", ["", "page", "edit", "title", "older receipt", "publication"])

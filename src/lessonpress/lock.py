@@ -81,7 +81,7 @@ def _forgotten(claim: Path) -> bool:
     except OSError:
         return True  # it has just gone
     here = len(told) == 2 and told[0] == os.uname().nodename
-    if not (here and not _alive(int(told[1]))) and time.time() - seen.st_mtime < LONG:
+    if not (here and not alive(int(told[1]))) and time.time() - seen.st_mtime < LONG:
         return False
     aside = claim.with_name(f"{claim.name}.tmp-{os.uname().nodename}-{os.getpid()}")
     try:
@@ -94,7 +94,8 @@ def _forgotten(claim: Path) -> bool:
     return True
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether there is a process of this number on this machine."""
     try:
         os.kill(pid, 0)
     except OSError as error:

@@ -12,8 +12,6 @@ import importlib
 import json
 import os
 import re
-import secrets
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,13 +156,13 @@ def ask_again(work: Path) -> None:
     (work / "code" / "asked").write_text(f"{time.time_ns()}\n", encoding="utf-8")
 
 
-def due(slugs: Sequence[str], chosen: Config) -> list[str]:
-    """The lessons whose published revision is not what their source and our code give now."""
+def due(slugs: Sequence[str], chosen: Config, *, dry: bool = False) -> list[str]:
+    """The lessons whose published revision is not what their source and our code give now; `dry` notes no times."""
     now = code()
-    return [slug for slug in slugs if not _stands(slug, chosen, now)]
+    return [slug for slug in slugs if not _stands(slug, chosen, now, dry)]
 
 
-def _stands(slug: str, chosen: Config, now: str) -> bool:
+def _stands(slug: str, chosen: Config, now: str, dry: bool) -> bool:
     """Whether a lesson was produced from this source by this code, and is published as it was produced."""
     room, folder = Path(chosen.work) / slug, Path(chosen.results) / "models" / slug
     made, receipt = _told(room / "made.json"), _told(room / "published.json")
@@ -177,10 +175,10 @@ def _stands(slug: str, chosen: Config, now: str) -> bool:
     if not (folder / revision).is_dir() or revision != _latest(folder / "revisions.json"):
         return False
     now_seen = seen(Path(chosen.lessons) / slug)
-    return bool(made.get("seen") == now_seen or _only_touched(room, Path(chosen.lessons) / slug, made, now_seen))
+    return bool(made.get("seen") == now_seen or _only_touched(room, Path(chosen.lessons) / slug, made, now_seen, dry))
 
 
-def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen) -> bool:
+def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen, dry: bool) -> bool:
     """Whether files have other times and the same bytes; then the times are noted, for the next look."""
     kept = {file["path"]: file["sha256"] for file in _told(room / "source.json").get("files", ())}
     if not made.get("seen") or kept.keys() != {path for path, _, _ in now_seen}:
@@ -190,6 +188,8 @@ def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen
             return False
     except FileNotFoundError:  # gone since it was listed
         return False
+    if dry:
+        return True
     record = room / "made.json"
     times = record.stat()
     beside = record.with_name(f".made.json.tmp-{os.getpid()}")
@@ -199,41 +199,24 @@ def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen
     return True
 
 
-def batches(slugs: Sequence[str], work: Path, size: int) -> list[str]:
-    """Part due lessons into batches, each a file `work/batches/<batch>.plan` with a slug a line; answers their names.
-
-    Each run's batches have names of their own, so that what an earlier run left behind is nothing to this one.
-    """
-    folder = work / "batches"
-    if not slugs:  # nothing is under way that could still need them
-        shutil.rmtree(folder, ignore_errors=True)
-        return []
-    folder.mkdir(parents=True, exist_ok=True)
-    (work / "site.json").unlink(missing_ok=True)  # else Snakemake would see no need for what leads to it
-    parts = [slugs[at : at + size] for at in range(0, len(slugs), size)]
-    return [_planned(folder, part) for part in parts]
-
-
-def _planned(folder: Path, slugs: Sequence[str]) -> str:
-    more = f"-and-{len(slugs) - 1}-more" if len(slugs) > 1 else ""
-    name = f"{slugs[0]}{more}-{secrets.token_hex(3)}"
-    (folder / f"{name}.plan").write_text("".join(f"{slug}\n" for slug in slugs), encoding="utf-8")
-    return name
-
-
 def drop_stale_pages(work: Path, results: Path, about: Mapping[str, Any]) -> None:
-    """Remove the receipt of the pages around the lessons when a page is not as it was written, when the site is called
-    otherwise (`about`), or when a lesson was published after it."""
+    """Remove the receipt of the pages around the lessons where these are to be made again."""
+    if stale_pages(work, results, about):
+        (work / "site.json").unlink()
+
+
+def stale_pages(work: Path, results: Path, about: Mapping[str, Any]) -> bool:
+    """Whether the pages around the lessons have a receipt that is no longer true: a page is not as it was written, the
+    site is called otherwise (`about`), or a lesson was published after it."""
     pages = work / "site.json"
     if not pages.is_file():
-        return
+        return False
     made = pages.stat().st_mtime_ns
     later = any(receipt.stat().st_mtime_ns > made for receipt in work.glob("*/published.json"))
     told = _told(pages)
     known = told.get("pages")
     same = isinstance(known, dict) and all(canon.stamp(results / name) == then for name, then in known.items())
-    if later or not same or told.get("about") != about:
-        pages.unlink()
+    return bool(later or not same or told.get("about") != about)
 
 
 def _told(path: Path) -> dict[str, Any]:

@@ -149,6 +149,39 @@ def test_a_note_or_a_touch_is_no_reason_to_run(published: House) -> None:
     assert "Nothing to be done" in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_dry_run_says_what_is_due_and_writes_nothing(published: House, edited: bool) -> None:
+    """No file of the house is another afterwards, whether it is due or not; `-p` shows the verb."""
+    if edited:
+        published.edit("lesson.yaml", "Does every number", "Will every number")
+    else:
+        (published.lesson / "model.py").touch()  # a run would note the new time
+    before = traces(published)
+    done = published.snakemake("--dry-run", "--printshellcmds")
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert ("Nothing to be done" in said) is not edited
+    assert ("lessonpress batch" in said and "lessonpress gather" in said) is edited
+    assert traces(published) == before
+    assert published.snakemake().returncode == 0
+    assert len(published.revisions()) == 1 + edited
+
+
+def test_a_dry_run_of_a_new_house_writes_nothing(house: House) -> None:
+    """Not even the folders of what it would make, also where verification is asked for."""
+    for target in ([], ["verify"]):
+        done = house.snakemake("--dry-run", *target)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not (house.folder / "work").exists()
+        assert not (house.folder / "results").exists()
+
+
+def traces(house: House) -> dict[str, int]:
+    """Every file and folder that is not Snakemake's own, with its time."""
+    found = (path for path in house.folder.rglob("*") if ".snakemake" not in path.parts)
+    return {str(path): path.stat().st_mtime_ns for path in found}
+
+
 def test_one_lesson_that_fails_takes_no_other_with_it(house: House) -> None:
     """The good ones are published, their pages too; all that failed are told at the end, and the next run goes on."""
     for slug in ("good", "bad", "worse"):

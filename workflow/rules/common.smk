@@ -1,7 +1,7 @@
 # What the rules share: folders, lessons, and which of these are due.
 from pathlib import Path
 
-from lessonpress import stages
+from lessonpress import dispatch, stages
 
 SETTINGS = stages.settings(config)
 LESSONS, RESULTS, WORK = SETTINGS.lessons, SETTINGS.results, SETTINGS.work
@@ -10,12 +10,10 @@ SLUGS, ODD = stages.lessons(Path(LESSONS)), stages.odd(Path(LESSONS))
 stages.put_python_first()
 stages.pass_settings(SETTINGS)
 stages.pass_note(config)
+NOTES = dispatch.notes(Path(WORK), dry=workflow.output_settings.dryrun)
 BATCHES = []
 if workflow.is_main_process:  # on another node a batch is what its plan says
-    stages.note_code(Path(WORK))
-    stages.ask_again(Path(WORK))
-    stages.drop_stale_pages(Path(WORK), Path(RESULTS), SETTINGS.site.model_dump())
-    BATCHES = stages.batches(stages.due(SLUGS, SETTINGS), Path(WORK), SETTINGS.batch)
+    BATCHES = dispatch.planned(SLUGS, SETTINGS, NOTES)
 
 
 wildcard_constraints:

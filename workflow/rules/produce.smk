@@ -3,7 +3,7 @@
 # that one that fails takes no other with it; publish is the gate.
 rule produce:
     input:
-        plan=f"{WORK}/batches/{{batch}}.plan",
+        plan=f"{NOTES}/batches/{{batch}}.plan",
     output:
         done=temp(f"{WORK}/batches/{{batch}}.done"),
     log:
@@ -24,7 +24,7 @@ rule produce:
 rule lesson:
     input:
         lesson=sources,
-        code=f"{WORK}/code/all.sha256",
+        code=f"{NOTES}/code/all.sha256",
     output:
         update(f"{WORK}/{{slug}}/source.json"),
         update(f"{WORK}/{{slug}}/capture.json"),

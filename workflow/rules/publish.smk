@@ -2,7 +2,7 @@
 rule publish:
     input:
         done=expand(f"{WORK}/batches/{{batch}}.done", batch=BATCHES),
-        code=f"{WORK}/code/site.sha256",
+        code=f"{NOTES}/code/site.sha256",
     output:
         site=f"{WORK}/site.json",
         checks=report(

@@ -5,8 +5,8 @@ rule compare:
         lessons=[
             file for slug in SLUGS for file in stages.sources(Path(LESSONS) / slug)
         ],
-        code=f"{WORK}/code/render.sha256",
-        asked=f"{WORK}/code/asked",
+        code=f"{NOTES}/code/render.sha256",
+        asked=f"{NOTES}/code/asked",
     output:
         page=report(
             f"{WORK}/verify/report.html",
