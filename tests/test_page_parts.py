@@ -164,7 +164,11 @@ def test_a_citation_is_valid_yaml_and_bibtex() -> None:
     cff = YAML(typ="safe").load(bundle.citation(told).decode())
     assert (cff["cff-version"], cff["title"], cff["version"]) == ("1.2.0", told["title"], told["revision"])
     assert cff["authors"] == [{"name": "Ada"}]
-    assert cff["references"][0]["title"] == "On equilibrium"
+    assert "references" not in cff  # which must have authors, and nobody told any
+    paper = {"title": "On equilibrium", "authors": ["Grace", 'B. "C"'], "url": "https://example.org/paper"}
+    told["milestone"] = {**told["milestone"], "papers": [{"title": "Without"}, paper]}
+    cited = YAML(typ="safe").load(bundle.citation(told).decode())["references"]
+    assert cited == [{"type": "article", **paper, "authors": [{"name": name} for name in paper["authors"]]}]
     entry = take.citation(told)
     assert r"50 \% \& more" in entry.before
     assert entry.year == "2031"

@@ -59,7 +59,8 @@ def editor_files() -> dict[str, bytes]:
 def citation(manifest: Mapping[str, Any]) -> bytes:
     """CITATION.cff of a revision (Citation File Format 1.2.0); every value is a JSON string, which YAML reads."""
     title, revision = manifest["title"], manifest["revision"]
-    papers = [_reference(paper) for paper in (manifest.get("milestone") or {}).get("papers") or []]
+    cited = (manifest.get("milestone") or {}).get("papers") or []
+    papers = [_reference(paper) for paper in cited if paper.get("authors")]  # the format allows none without authors
     lines = [
         "cff-version: 1.2.0", "message: Please cite this revision of the lesson.", "type: dataset",
         f"title: {_quoted(title)}", f"version: {_quoted(revision)}",
@@ -73,8 +74,8 @@ def citation(manifest: Mapping[str, Any]) -> bytes:
 
 def _reference(paper: Mapping[str, Any]) -> list[str]:
     link = [f"    url: {_quoted(paper['url'])}"] if paper.get("url") else []
-    title = f"    title: {_quoted(paper['title'])}"
-    return ["  - type: article", title, "    authors:", '      - name: "see the paper"', *link]
+    authors = [f"      - name: {_quoted(name)}" for name in paper["authors"]]
+    return ["  - type: article", f"    title: {_quoted(paper['title'])}", "    authors:", *authors, *link]
 
 
 def _quoted(text: Any) -> str:

@@ -201,6 +201,8 @@ class Paper(Record):
     """A publication that the lesson rests on."""
 
     title: str = Field(description="The publication's title.")
+    authors: list[Annotated[str, StringConstraints(min_length=1)]] = Field([],
+        description="Who wrote it, a name each; a citation of the lesson lists the publications that have any.")
     url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = Field(None,
         description="Its address on the web.")
 

@@ -81,6 +81,7 @@ class Paper(_Part):
     """A publication."""
 
     title: str
+    authors: list[str] = []
     url: str | None = None
 
 
