@@ -28,6 +28,19 @@ def test_double_dollars_make_a_block(text: str) -> None:
     assert '<math display="block"><mrow><mi>x</mi></mrow></math>' in prose.html(text)
 
 
+@pytest.mark.parametrize("sign", [",", ".", ";", ":"])
+def test_a_sign_behind_displayed_maths_stays_with_it(sign: str) -> None:
+    """It stands inside the display, not at the beginning of the next line; a word behind it stays outside."""
+    told = prose.html(f"So $$x = 10$${sign} and $y${sign}")
+    display, after = told.split("</math>", 1)
+    assert f">{sign}</m" in display
+    assert after.startswith(" and ")
+    assert told.endswith(f"</math>{sign}</p>")
+    assert prose.html("So $$x$$ and").endswith("<mi>x</mi></mrow></math> and</p>")
+    assert f">{sign}</m" in prose.html(f"$$\nx\n$${sign}")
+
+
+
 def test_a_block_of_maths_is_not_read_as_markdown() -> None:
     """A minus at the start of a line of maths is no list, an underscore no emphasis."""
     made = prose.html("$$\na_1\n- b_2\n$$")

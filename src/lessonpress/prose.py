@@ -184,7 +184,10 @@ def _render_cell(_renderer: Any, tokens: Sequence[Token], index: int, _options: 
 
 
 def _inline_maths(state: StateInline, silent: bool) -> bool:
-    """Read `$…$` or `$$…$$` at the cursor, by pandoc's rule: no space inside the dollars, no digit behind them."""
+    """Read `$…$` or `$$…$$` at the cursor, by pandoc's rule: no space inside the dollars, no digit behind them.
+
+    A sign that ends a clause right behind displayed maths belongs to it: else it would begin the next line.
+    """
     source, start = state.src, state.pos
     mark = "$$" if source.startswith("$$", start) else "$"
     found = _MATHS[mark].match(source, start)
@@ -192,14 +195,14 @@ def _inline_maths(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         token = state.push("maths", "math", 0)
-        token.content, token.markup = found.group(1).strip(), mark
+        token.content, token.markup = "".join(part.strip() for part in found.groups()), mark
     state.pos = found.end()
     return True
 
 
 _MATHS = {
     "$": re.compile(r"\$(?![\s$])((?:\\.|[^\\$])+?)(?<!\s)\$(?!\d)", re.DOTALL),
-    "$$": re.compile(r"\$\$((?:\\.|[^\\$])+?)\$\$", re.DOTALL),
+    "$$": re.compile(r"\$\$((?:\\.|[^\\$])+?)\$\$([,.;:]?)", re.DOTALL),
 }
 
 

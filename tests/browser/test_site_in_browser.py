@@ -150,6 +150,8 @@ def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
     guess.get_by_role("button", name="Check").click()
     assert guess.locator(".verdict-line").inner_text().startswith("Off by")
     plain = opened(browser, (branching / "index.html").as_uri(), java_script_enabled=False)
+    options = [each.bounding_box() or {} for each in plain.locator(".options li").all()]
+    assert options[0]["y"] + options[0]["height"] <= options[1]["y"]  # a line each: nothing runs together
     plain.locator(".prediction summary").first.click()
     assert plain.locator(".prediction details p").first.is_visible()
 
