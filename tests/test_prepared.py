@@ -80,6 +80,11 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         "lesson.yaml:22: experiment.cases[1].weights: no weights called 'half_way' have been prepared; "
         "kept are: halfway, trained. Did you mean halfway?",
     ),
+    "a name like none": (
+        lambda at: edit(at / "lesson.yaml", "weights: halfway", "weights: begun"),
+        "lesson.yaml:22: experiment.cases[1].weights: no weights called 'begun' have been prepared; "
+        "kept are: halfway, trained. Name one of these, or let the training yield 'begun'.",
+    ),
     "one without the other": (
         lambda at: (at / "prepared.json").unlink(),
         "prepared.json: prepared.safetensors is there without the other; "

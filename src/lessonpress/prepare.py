@@ -39,13 +39,16 @@ ANSWER = {"kept", "blobs", "lines", "first", "last"}
 def prepare(config: Config, slug: str) -> str:
     """Make a lesson's weights and write `prepared.safetensors` and `prepared.json` beside its recipe.
 
-    Answers what was kept. Raises LessonError, and writes nothing, when the lesson's code fails or hits a limit.
+    Answers what was kept, with a warning for each run that asks for other weights, which publish will refuse. Raises
+    LessonError, and writes nothing, when the lesson's code fails or hits a limit.
     """
     read = lesson.read(config.lesson(slug))
     found, data = made(config, read)
     changed = prepared.store(read.folder, found, data)
     names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in found.kept)
-    return f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}"
+    missing = prepared.missing(read, plan.of(read.recipe), [entry.name for entry in found.kept])
+    words = f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}"
+    return "\n".join([words, *(f"warning: {error.message()}" for error in missing)])
 
 
 def repeat(config: Config, slug: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -110,10 +110,16 @@ def faults(read: lesson.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonEr
     if found and planned["prepare"] is None:
         yield LessonError(path(read), "the recipe has no `prepare`", "it says how these weights are made",
                           "Write one, or delete both files.")  # fmt: skip
-    names = [entry.name for entry in found.kept] if found else []
-    for number, run in enumerate(planned["runs"]):
-        if planned["prepare"] and run["weights"] and run["weights"] not in names:
-            yield _missing(read, read.said(number, "weights"), run["weights"], names)
+    if planned["prepare"]:
+        yield from missing(read, planned, [entry.name for entry in found.kept] if found else [])
+
+
+def missing(read: lesson.Lesson, planned: Mapping[str, Any], names: Sequence[str]) -> Iterator[LessonError]:
+    """Every place of the recipe that asks for weights which are not among those that were kept."""
+    asked = {read.said(number, "weights"): run["weights"] for number, run in enumerate(planned["runs"])}
+    for at, name in asked.items():
+        if name and name not in names:
+            yield _missing(read, at, name, names)
 
 
 def arrays(read: lesson.Lesson) -> dict[str, Any]:
@@ -131,9 +137,10 @@ def _endless(read: lesson.Lesson) -> list[str]:
     return [name for name, array in arrays(read).items() if not importlib.import_module("numpy").isfinite(array).all()]
 
 
-def _missing(read: lesson.Lesson, at: Where, name: str, names: list[str]) -> LessonError:
+def _missing(read: lesson.Lesson, at: Where, name: str, names: Sequence[str]) -> LessonError:
     close = difflib.get_close_matches(name, names, n=1)
-    fix = f"Did you mean {close[0]}?" if close else f"Run `lessonpress prepare {read.recipe.slug}`."
+    fix = f"Did you mean {close[0]}?" if close else f"Name one of these, or let the training yield {name!r}."
+    fix = fix if names else f"Run `lessonpress prepare {read.recipe.slug}`."
     expected = f"kept are: {', '.join(names)}" if names else ""
     return read.error(at, f"no weights called {name!r} have been prepared", expected, fix)
 

@@ -58,6 +58,20 @@ def test_training_again_gives_the_stored_weights(trained: House) -> None:
     assert {name: (lesson_of(trained) / name).read_bytes() for name in STORED} == before
 
 
+def test_a_name_that_the_training_misspells_is_told_at_once(trained: House) -> None:
+    """The preparation says which runs ask for what it does not keep, with the names that there are; so do the rules."""
+    edit(trained, "fit.py", 'yield "trained"', 'yield "traind"')
+    done = trained.run("lessonpress", "prepare", FIT)
+    assert done.returncode == 0, done.stderr
+    said = "execution.weights: no weights called 'trained' have been prepared; kept are: halfway, traind. Did you mean "
+    assert "the weights halfway" in done.stdout
+    assert re.search(rf"(?m)^warning: lessons/{FIT}/lesson\.yaml:\d+: {re.escape(said)}traind\?$", done.stdout)
+    published = trained.snakemake()
+    assert published.returncode == 1
+    assert f"{said}traind?" in published.stdout + published.stderr
+    assert not (trained.folder / "results" / "models" / FIT).exists()
+
+
 def test_the_target_repeats_the_training_and_writes_nothing(trained: House) -> None:
     """`snakemake repeat_training` compares with what is stored, says how far it is off, and fails out of tolerance."""
     before = {path: path.read_bytes() for path in lesson_of(trained).iterdir()}
@@ -123,7 +137,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(trained: House) -> N
 
 
 @pytest.mark.parametrize(("arguments", "words", "code"), [
-    ([], "name the lessons", 2), (["nowhere"], "lessons/nowhere: ", 1),
+    ([], "name the lessons", 2), (["nowhere"], "lessons/nowhere: ", 2),
 ])  # fmt: skip
 def test_wrong_usage_is_told(trained: House, arguments: list[str], words: str, code: int) -> None:
     """Without a name nothing is trained by accident."""
