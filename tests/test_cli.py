@@ -55,6 +55,7 @@ def test_a_lesson_that_never_was_is_wrong_usage(house: Path, verb: str) -> None:
     assert done.exit_code == 2
     assert "no lesson is called 'eccho'; near it: echo." in done.output
     assert run(*verb.split(), "../models/echo").exit_code == 2
+    assert "no lesson is called 'quite-another'; lessons: echo." in run(*verb.split(), "quite-another").output
 
 
 def test_prune_says_what_it_would_drop(house: Path) -> None:

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import struct
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,17 @@ def test_what_matches_nothing_is_told_with_the_nearest(address: str, why: str, n
     if nearest is not None:
         assert nearest in caught.value.nearest
         assert nearest in str(caught.value)
+        assert ("it holds: " if why == "holds no single array" else "near it: ") in str(caught.value)
     assert address not in runs()["one"]
+
+
+@pytest.mark.parametrize("address", ["part.", "", "e", "zzz.qqq", "part.line.", "x#0"])
+def test_what_is_not_near_is_not_called_near(address: str) -> None:
+    """An address that ends in nothing, or in a letter that others end in, is like none of them."""
+    with pytest.raises(recorded.NoSuchAddress) as caught:
+        runs()["one"][address]
+    for name in caught.value.nearest:
+        assert name.endswith(".x") or SequenceMatcher(None, address, name).ratio() >= 0.5
 
 
 def test_every_listed_address_works() -> None:
@@ -175,7 +186,7 @@ def test_calls_of_different_shapes_are_not_stacked() -> None:
 
 def test_a_run_that_is_none_is_told() -> None:
     """A misspelt case in a check names the runs there are."""
-    with pytest.raises(recorded.NoSuchAddress, match="'ones' is no run; near it: execution, one, two, off"):
+    with pytest.raises(recorded.NoSuchAddress, match="'ones' is no run; runs: execution, one, two, off"):
         runs()["ones"]
 
 

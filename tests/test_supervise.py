@@ -18,7 +18,7 @@ from lessonpress.settings import Isolation, Limits
 from lessonpress.supervise import bubblewrap, child, family, pipes
 from lessonpress.worker import confine, kernel, landlock
 
-LIMITS = Limits(wall_seconds=20, cpu_seconds=20, memory_mib=1024, answer_mib=1, open_files=32, file_mib=1,
+LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mib=1024, answer_mib=1, open_files=32, file_mib=1,
                 scratch_mib=2, printed_mib=4)  # fmt: skip
 BARE = supervise.Layers(())
 OPEN = Isolation(minimum="posix-basic", bubblewrap="never")
@@ -61,7 +61,7 @@ def test_whole_lines_are_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ended.lines == (b'"first"', b'"second"')
     assert sorted(ended.printed.split()) == ["hello", "mind"]
     assert (ended.code, ended.limit, ended.strange) == (0, None, False)
-    assert ended.confinement.limits["wall_seconds"] == 20
+    assert ended.confinement.limits["wall_seconds"] == 60
 
 
 def test_lines_are_told_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,39 +131,40 @@ def test_open_files_of_the_caller_are_closed(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("code", "limits", "reason"),
     [
-        ("while True: time.sleep(9)", {"wall_seconds": 1},
+        ("while True: time.sleep(999)", {"wall_seconds": 1},
          "it passed the time limit of 1 s (config.yaml: limits.wall_seconds)"),
         ("while True: pass", {"wall_seconds": 1}, "it passed the time limit of 1 s"),
         ("os.kill(os.getpid(), signal.SIGSTOP)", {"wall_seconds": 1}, "it passed the time limit of 1 s"),
-        ("while True: pass", {"cpu_seconds": 1},
+        ("while True: pass", {"cpu_seconds": 1, "wall_seconds": 600},
          "it passed the processor time limit of 1 s (config.yaml: limits.cpu_seconds)"),
-        ("signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", {"cpu_seconds": 1},
+        ("signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", {"cpu_seconds": 1, "wall_seconds": 600},
          "it passed the processor time limit of 1 s"),
         ("while True: os.write(fd, b'x' * 65536)", {},
          "it passed the answer limit of 1 MiB (config.yaml: limits.answer_mib)"),
         ("while True: print('x' * 9999)", {},
          "it passed the limit of 4 MiB for what it prints (config.yaml: limits.printed_mib)"),
-        ("for _ in range(9): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ntime.sleep(9)",
+        ("for _ in range(9): threading.Thread(target=time.sleep, args=(999,), daemon=True).start()\ntime.sleep(999)",
          {"threads": 5}, "it passed the limit of 5 threads (config.yaml: limits.threads)"),
         ("sys.exit(3)", {}, "the process ended without a result, exit code 3"),
         ("sys.exit(200)", {}, "the process ended without a result, exit code 200"),
         ("os._exit(0)", {}, "the process ended without a result, exit code 0"),
         ("os.abort()", {}, "the process was ended by signal 6, SIGABRT"),
         ("os.kill(os.getpid(), 9)", {}, "the process was ended by signal 9, SIGKILL (killed: "),
-        ("os.close(fd); time.sleep(9)", {}, "the process could not answer, because its answer channel was closed"),
+        ("os.close(fd); time.sleep(999)", {}, "the process could not answer, because its answer channel was closed"),
         ("os.close(fd); channel.say(1)", {}, "the process could not answer, because its answer channel was closed"),
     ],
 )  # fmt: skip
 def test_why_there_is_no_answer_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outer: Any, code: str, limits: dict[str, int], reason: str
 ) -> None:
-    """Each limit and each end by its name, within seconds, with bubblewrap around the worker and without."""
-    begin = time.monotonic()
+    """Each limit and each end by its name, with bubblewrap around the worker and without.
+
+    What is not noticed at once is ended by the clock, which has another name: the code would go on for much longer.
+    """
     outer = OPEN.model_copy(update={"bubblewrap": outer})
     ended = run(tmp_path, monkeypatch, code, isolation=outer, **limits)
     assert ended.reason().startswith(reason)
     assert ended.lines == ()
-    assert time.monotonic() - begin < 10
 
 
 @linux
@@ -171,9 +172,9 @@ def test_scratch_and_processes_are_bounded_where_they_are_possible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the layers that forbid both, the parent counts files and processes, and names the limit."""
-    fill = "for n in range(9): open(f'f{n}', 'wb').write(b'x' * (1 << 19))\ntime.sleep(9)"
+    fill = "for n in range(9): open(f'f{n}', 'wb').write(b'x' * (1 << 19))\ntime.sleep(999)"
     assert run(tmp_path, monkeypatch, fill).limit == "scratch_mib"
-    fork = "if os.fork() == 0:\n    time.sleep(9)\ntime.sleep(9)"
+    fork = "if os.fork() == 0:\n    time.sleep(999)\ntime.sleep(999)"
     (tmp_path / "other").mkdir()
     ended = run(tmp_path / "other", monkeypatch, fork)
     assert ended.limit == "processes"
@@ -242,7 +243,7 @@ def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("outer", ["never", "auto"])
 def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, outer: str) -> None:
     """CI kills jobs without a word: the worker goes with its parent, which can do nothing any more."""
-    (tmp_path / "sleeper.py").write_text(program("open('/dev/null', 'w'); time.sleep(60)"))
+    (tmp_path / "sleeper.py").write_text(program("open('/dev/null', 'w'); time.sleep(900)"))
     code = (
         "import sys\nfrom pathlib import Path\nfrom lessonpress import supervise\n"
         "from lessonpress.settings import Isolation, Limits\n"
@@ -253,16 +254,18 @@ def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, o
     )
     around = {**os.environ, "TMPDIR": str(tmp_path)}  # a killed process cannot tidy up
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, env=around)
-    deadline = time.monotonic() + 20
-    found: list[int] = []
-    while time.monotonic() < deadline and not found:
+    found = []
+    for _ in range(600):  # a loaded machine starts processes slowly
         time.sleep(0.1)
-        found = [one.pid for one in family.descendants(parent.pid) if _runs(one.pid, b"sleeper")]
+        if found := [one.pid for one in family.descendants(parent.pid) if _runs(one.pid, b"sleeper")]:
+            break
     time.sleep(0.3)
     parent.kill()
     parent.wait()
-    while time.monotonic() < deadline and any(_runs(pid, b"sleeper") for pid in found):
-        time.sleep(0.05)
+    for _ in range(600):  # far less than it would sleep
+        if not any(_runs(pid, b"sleeper") for pid in found):
+            break
+        time.sleep(0.1)
     assert found
     assert not any(_runs(pid, b"sleeper") for pid in found)
 

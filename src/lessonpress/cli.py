@@ -187,8 +187,9 @@ def _known(settings: Any, *slugs: str) -> Any:
     known = sorted({*arrows.room("stages").lessons(Path(settings.lessons)), *published})
     for slug in slugs:
         if slug not in known:
-            near = difflib.get_close_matches(slug, known, n=3, cutoff=0.4) or known[:5]
-            told = f"near it: {', '.join(near)}" if near else "there is none yet"
+            near = difflib.get_close_matches(slug, known, n=3, cutoff=0.5)
+            some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
+            told = f"near it: {', '.join(near)}" if near else f"lessons: {some}" if known else "there is none yet"
             raise typer.BadParameter(f"no lesson is called {slug!r}; {told}.")
     return settings
 

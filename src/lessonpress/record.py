@@ -71,8 +71,7 @@ def _arrays(read: lesson.Lesson, run: recorded.Run) -> Iterator[tuple[str, recor
         try:
             found = run[entry.tensor]
         except recorded.NoSuchAddress as error:
-            near = f"near it: {', '.join(error.nearest)}" if error.nearest else ""
-            raise read.error((*place, "tensor"), f"{entry.tensor!r} {error.why}", near) from None
+            raise read.error((*place, "tensor"), f"{entry.tensor!r} {error.why}", error.instead()) from None
         try:
             cut = recorded.select(found, entry.select, entry.reshape)
         except (ValueError, IndexError) as error:

@@ -1,7 +1,6 @@
 """What goes wrong while a lesson runs is one message: file and line, what happened, what to do; no traceback."""
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +174,7 @@ ENDS = {
     ),
     "busy loop": (
         forward("while True: pass"),
-        {"cpu_seconds": 6},
+        {"cpu_seconds": 6, "wall_seconds": 600},  # a loaded machine gives processor time slowly
         "echo: running Echo: it passed the processor time limit of 6 s",
     ),
     "huge answer": (
@@ -204,14 +203,14 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_limit_is_told_by_its_name(tmp_path: Path, name: str) -> None:
-    """Whatever a lesson does, the answer comes in seconds, and it is bounded and printable."""
+    """Whatever a lesson does, that ends it, not the clock, and the message is bounded and printable."""
     model, limits, message = ENDS[name]
-    begin = time.monotonic()
     told = mistake(tmp_path, model=model, limits=limits)
     assert message in told
     assert len(told) < 4_000
     assert all(char.isprintable() or char == "\n" for char in told)
-    assert time.monotonic() - begin < 30
+    clock = "it passed the time limit"
+    assert (clock in told) is (clock in message)
 
 
 def test_a_flood_of_words_does_no_harm(tmp_path: Path) -> None:
@@ -343,7 +342,7 @@ CHECKS = {
     ),
     "a run that is none": (
         check_with("return runs['plane']"),
-        "NoSuchAddress: 'plane' is no run; near it: execution, plain, moved, flat",
+        "NoSuchAddress: 'plane' is no run; runs: execution, plain, moved, flat",
     ),
     "syntax": ("def check_it(runs:\n    pass\n", "checks.py:1: running checks.py: SyntaxError: "),
     "exit": (check_with("sys.exit(0)"), "checks.py:6: running check_it: SystemExit: 0"),

@@ -27,14 +27,18 @@ QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class NoSuchAddress(KeyError):
-    """An address that matches nothing; `nearest` are the addresses most like it."""
+    """An address that matches nothing; `nearest` are those to write instead, and `kind` says what these are."""
 
-    def __init__(self, address: str, why: str, nearest: list[str]) -> None:
+    def __init__(self, address: str, why: str, nearest: list[str], kind: str = "near it") -> None:
         super().__init__(address)
-        self.address, self.why, self.nearest = address, why, nearest
+        self.address, self.why, self.nearest, self.kind = address, why, nearest, kind
+
+    def instead(self) -> str:
+        """What to write instead, in words; nothing where nothing is known."""
+        return f"{self.kind}: {', '.join(self.nearest)}" if self.nearest else ""
 
     def __str__(self) -> str:
-        return f"{self.address!r} {self.why}" + (f"; near it: {', '.join(self.nearest)}" if self.nearest else "")
+        return f"{self.address!r} {self.why}" + (f"; {self.instead()}" if self.nearest else "")
 
 
 @dataclass(frozen=True)
@@ -206,7 +210,7 @@ class Run(Mapping[str, Array]):
         if isinstance(struct, (bool, int, float)) or (isinstance(struct, dict) and struct.keys() == {"float"}):
             return np.asarray(float(struct["float"]) if isinstance(struct, dict) else struct)
         inner = [f"{address}{path}" for path in _picks(struct)] if not parsed.call else []
-        raise NoSuchAddress(address, "holds no single array", inner[:6])
+        raise NoSuchAddress(address, "holds no single array", inner[:6], "it holds")
 
     def _inside(self, struct: Any, pick: str | int, address: str) -> Any:
         if isinstance(struct, dict):
@@ -231,9 +235,10 @@ class Run(Mapping[str, Array]):
         return out.astype(np.float64) if wide else out
 
     def _nearest(self, address: str) -> list[str]:
-        known = self.addresses()
-        tail = [a for a in known if a.split("[")[0].split("#")[0].endswith(address.split("[")[0].split(".")[-1])]
-        return list(dict.fromkeys(difflib.get_close_matches(address, known, n=4, cutoff=0.5) + tail[:3]))[:5]
+        """The addresses that are spelled much like one, then those whose last name is the same."""
+        known, last = self.addresses(), _last(address)
+        same = [a for a in known if last and _last(a) == last]
+        return list(dict.fromkeys(difflib.get_close_matches(address, known, n=4, cutoff=0.5) + same[:3]))[:5]
 
 
 class Runs(Mapping[str, Run]):
@@ -245,7 +250,7 @@ class Runs(Mapping[str, Run]):
 
     def __getitem__(self, name: str) -> Run:
         if name not in self.runs:
-            raise NoSuchAddress(name, "is no run", list(self.runs))
+            raise NoSuchAddress(name, "is no run", list(self.runs), "runs")
         return self.runs[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -253,6 +258,11 @@ class Runs(Mapping[str, Run]):
 
     def __len__(self) -> int:
         return len(self.runs)
+
+
+def _last(address: str) -> str:
+    """The last name of an address, without picks and calls: `line` of `part.line[0]#1`."""
+    return address.split("[")[0].split("#")[0].rpartition(".")[2]
 
 
 def _items(struct: Any) -> list[tuple[Any, Any]]:
