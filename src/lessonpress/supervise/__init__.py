@@ -23,7 +23,7 @@ from typing import Any
 
 from lessonpress.errors import LessonError
 from lessonpress.settings import Isolation, Limits
-from lessonpress.supervise import child, ended, family, paths, pipes
+from lessonpress.supervise import child, ended, family, paths, pipes, rooms
 from lessonpress.supervise.bubblewrap import NAMESPACES, PROCESSES
 from lessonpress.supervise.child import SETTINGS, environment
 from lessonpress.supervise.ended import Confinement, Ended
@@ -67,8 +67,8 @@ def kept() -> Iterator[None]:
     """For as long as this lasts, servers are kept for the next lesson: who does many loads their libraries once."""
     global _kept
     before = _kept
-    with tempfile.TemporaryDirectory(prefix="lessonpress-kept-") as folder, family.hidden():
-        _kept = _Kept(Path(folder).resolve())
+    with rooms.opened() as folder, family.hidden():
+        _kept = _Kept(folder)
         try:
             yield
         finally:
