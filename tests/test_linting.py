@@ -147,6 +147,10 @@ DOUBTS = {
                                "echo/lesson.yaml:16: experiment.record.matrices[0].rows.labels: 1 label given; "),
     "an input that holds NaN": ("recipe", "x: {fill: 2}", "x: {fill: .nan}",
                                 "echo/lesson.yaml:13: experiment.cases[1].inputs.x: the input holds NaN; "),
+    "a name that forward does not know": (
+        "model", "x):\n        return x", "y, z=0):\n        return y",
+        "echo/lesson.yaml:8: execution.inputs.x: no parameter of forward is called x, so the input is passed by its "
+        "position; forward takes y, z (echo/model.py:5). Give the input its parameter's name.\n"),
     "the clock": ("model", "x + 1", "x + 1 + clock() * 0", "echo/model.py:7: time.time is called; it tells the time"),
     "chance of the system": ("checks", "np.sum(values)", "np.random.default_rng().random()",
                              "echo/checks.py:10: numpy.random.default_rng is called; no seed decides what it gives."),
@@ -173,6 +177,13 @@ def test_every_call_that_no_seed_decides_is_pointed_out(tmp_path: Path, call: st
     model = f"import {call.split('.')[0]}\n{MODEL}".replace("x + 1", f"x + 1 if {call} else x")
     said = lint(tmp_path, model=model)
     assert f"{call.partition('(')[0]} is called" in said
+
+
+@pytest.mark.parametrize("takes", ["y, /", "*all", "**all", "y, *, x", "x, y=1"])
+def test_a_name_that_cannot_be_told_otherwise_is_no_doubt(tmp_path: Path, takes: str) -> None:
+    """Parameters without a name to call them by are filled in order, and that is how it is meant."""
+    said = lint(tmp_path, "model", "(self, x)", f"(self, {takes})")
+    assert "passed by its position" not in said
 
 
 SEEDED = ["random.seed(3)", "numpy.random.default_rng(0)", "torch.manual_seed(1)", "os.getcwd()"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, preview
-from lessonpress.errors import LessonError
+from lessonpress import canon, execute, linting, preview
+from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 from tests import tiny
 
@@ -91,3 +91,22 @@ def test_a_lesson_that_is_not_there_is_told_with_the_nearest(house: Path, path: 
     with pytest.raises(LessonError) as caught:
         preview.found(Config(), Path(path))
     assert caught.value.message().endswith("Did you mean lessons/echo?")
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [("nobody.sum", "names no case: nobody; cases: one, two"), ("one.nothing", "names no record: nothing; recorded: ")],
+)
+def test_a_wrong_expression_is_told_as_lint_tells_it(
+    house: Path, monkeypatch: pytest.MonkeyPatch, expression: str, told: str
+) -> None:
+    """Before anything runs, at the recipe's line, in words about the lesson and not about what evaluates it."""
+    recipe = tiny.RECORDED.replace("title: Echo", f"title: Echo\ndescription: It is {{{{ {expression} }}}}.")
+    tiny.write(house / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS)
+    monkeypatch.setattr(execute, "execute", lambda *given: pytest.fail("something ran"))
+    with pytest.raises(LessonErrors) as caught:
+        preview.preview(Config(), Path("echo"), Path("out"))
+    assert caught.value.message().startswith(f"lessons/echo/lesson.yaml:4: description: {{{{ {expression} }}}} {told}")
+    with pytest.raises(LessonErrors) as linted:
+        linting.lint(Config(), "echo")
+    assert caught.value.message() in linted.value.message()

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessonpress import check, execute, hashing, identity, lesson, linting, publish, record, render
-from lessonpress.errors import LessonError, WrongUsage
+from lessonpress import check, execute, hashing, identity, lesson, linting, page, publish, record, render
+from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 from lessonpress.linting.sources import Sources
 from lessonpress.settings import Config
 
@@ -74,10 +74,13 @@ def found(config: Config, path: Path) -> Path:
 def _made(config: Config, slug: str) -> str:
     """All verbs from hash to render; answers their hints."""
     hashing.hash_lesson(config, slug)
+    read = lesson.read(config.lesson(slug))
+    if wrong := page.misnamed(read):  # in lint's words, and before anything runs
+        raise LessonErrors(wrong)
     execute.execute(config, slug)
     record.record(config, slug)
     check.check(config, slug)
-    told = linting.hints(Sources.of(lesson.read(config.lesson(slug))))
+    told = linting.hints(Sources.of(read))
     return "\n".join(filter(None, [*told, render.render(config, slug)]))
 
 

@@ -30,7 +30,8 @@ def lint(config: Config, slug: str) -> str:
 def hints(sources: Sources) -> list[str]:
     """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
     read = sources.read
-    doubts = [*checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read), *page.unread(read)]
+    doubts = [*model.doubts(sources), *checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read),
+              *page.unread(read)]  # fmt: skip
     old = [warning] if (warning := prepared.warning(read)) else []
     return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lessonpress import plan
 from lessonpress.errors import LessonError
 from lessonpress.linting.sources import Sources
+from lessonpress.places import Path
 from lessonpress.syntax import Class, Function, Parameter
 
 IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -25,9 +26,38 @@ def mistakes(sources: Sources) -> Iterator[LessonError]:
         if not file.may_have(recipe.model.class_):
             yield _no_class(sources, list(known))
         return
-    method = _inherited(known, recipe.model.class_, "forward")
-    if method and not method.decorated:
+    if method := _forward(sources):
         yield from _calls(sources, method, f"{file.where}:{method.line}")
+
+
+def doubts(sources: Sources) -> Iterator[LessonError]:
+    """Inputs that are passed in their order, because forward has no parameter of their name."""
+    file, forward = sources.model(), _forward(sources)
+    if file is None or forward is None:
+        return
+    names = dict.fromkeys(name for run in plan.of(sources.read.recipe)["runs"] for name, _ in run["inputs"])
+    positional = [p.name for p in forward.parameters[1:] if p.kind is Parameter.POSITIONAL_ONLY]
+    starred = [p.name for p in forward.parameters if p.kind is Parameter.VAR_POSITIONAL]
+    for name in () if positional or starred else in_order(forward.parameters, list(names)):
+        takes = ", ".join(parameter.name for parameter in forward.parameters[1:])
+        yield sources.read.error(_said(sources, name), f"no parameter of forward is called {name}, so the input is "
+                                 "passed by its position", f"forward takes {takes} ({file.where}:{forward.line})",
+                                 "Give the input its parameter's name.")  # fmt: skip
+
+
+def _said(sources: Sources, name: str) -> Path:
+    """Where the recipe first says an input."""
+    runs = plan.of(sources.read.recipe)["runs"]
+    number = next(number for number, run in enumerate(runs) if name in dict(run["inputs"]))
+    return sources.read.said(number, "inputs", name)
+
+
+def _forward(sources: Sources) -> Function | None:
+    """The model's forward, where the file shows it as it will be called."""
+    file = sources.model()
+    known = {each.name: each for each in file.classes} if file else {}
+    method = _inherited(known, sources.read.recipe.model.class_, "forward")
+    return None if method is None or method.decorated else method
 
 
 def _no_class(sources: Sources, known: Sequence[str]) -> LessonError:
@@ -68,13 +98,25 @@ def unfit(parameters: Sequence[Parameter], names: Sequence[str]) -> str:
 
     They are passed as the worker passes them: by name where the signature allows it, else in order. Empty when it can.
     """
-    own = list(parameters[1:]) if parameters and parameters[0].kind in IN_ORDER else list(parameters)
-    by_name = {parameter.name for parameter in own if parameter.kind in BY_NAME}
-    rest = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in own)
-    in_order = [at for at, name in enumerate(names) if name not in by_name and not rest]
-    cut = in_order[-1] + 1 if in_order else 0
+    own = _own(parameters)
+    unnamed = in_order(parameters, names)
+    cut = names.index(unnamed[-1]) + 1 if unnamed else 0
     try:
         inspect.Signature(own).bind(*names[:cut], **dict.fromkeys(names[cut:]))
     except TypeError as error:
         return str(error)
     return ""
+
+
+def in_order(parameters: Sequence[Parameter], names: Sequence[str]) -> list[str]:
+    """Those of the inputs that cannot be passed by their names."""
+    own = _own(parameters)
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in own):
+        return []
+    by_name = {parameter.name for parameter in own if parameter.kind in BY_NAME}
+    return [name for name in names if name not in by_name]
+
+
+def _own(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """A method's parameters without `self`."""
+    return list(parameters[1:]) if parameters and parameters[0].kind in IN_ORDER else list(parameters)
