@@ -158,12 +158,12 @@ MISTAKES = {
     "model file that is not there": (
         "file: model.py",
         "file: modle.py",
-        "echo/lesson.yaml:4: model.file: there is no modle.py in the folder.",
+        "echo/lesson.yaml:4: model.file: there is no modle.py in the folder; Python files there: checks.py, model.py.",
     ),
     "checks file that is not there": (
         "checks: checks.py",
         "checks: check.py",
-        "echo/lesson.yaml:30: checks: there is no check.py in the folder.",
+        "echo/lesson.yaml:30: checks: there is no check.py in the folder; Python files there: checks.py, model.py.",
     ),
     "wrong input in a case": (
         "x: {fill: 1}",
@@ -203,7 +203,7 @@ MISTAKES = {
     "case called execution": (
         "- id: one",
         "- id: execution",
-        "echo/lesson.yaml:16: experiment.cases[1].id: 'execution' is the name of the execution's own run.",
+        "echo/lesson.yaml:16: experiment.cases[1].id: 'execution' is the name of the execution's own run; another name.",
     ),
     "broken variant of no code": (
         "opening_step: see",
@@ -254,7 +254,7 @@ MISTAKES = {
     "opening step that is none": (
         "opening_step: see",
         "opening_step: sea",
-        "echo/lesson.yaml:31: opening_step: no step is called 'sea'.",
+        "echo/lesson.yaml:31: opening_step: no step is called 'sea'; steps: ",
     ),
     "two ways at once": (
         "{shape: [1, 8], dtype: float32, fill: ones}",
@@ -427,7 +427,7 @@ def test_published_names_are_reserved(tmp_path: Path, name: str) -> None:
     path = tiny.write(tmp_path / "echo") / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("")
-    with pytest.raises(LessonError, match=r"a published file has this name\. Rename yours"):
+    with pytest.raises(LessonError, match=r"a published file has this name; another name\. Rename yours"):
         lesson.read(tmp_path / "echo")
 
 

@@ -64,12 +64,12 @@ def test_after_a_star_import_any_name_may_be_there() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\ndef f(:\n", "x/model.py:2: this is no Python: invalid syntax; the line reads `def f(:`."),
+        ("x = 1\ndef f(:\n", "x/model.py:2: this is no Python: invalid syntax; the line reads `def f(:`; code that Python 3."),
         ("if x:\npass\n", "x/model.py:2: this is no Python: expected an indented block"),
         ("x = 'a\n", "x/model.py:1: this is no Python: unterminated string literal"),
         ("a\0b", "x/model.py"),
         ("(" * 300 + ")" * 300, "x/model.py:1: this is no Python: too many nested parentheses"),
-        ("-" * 100_000 + "1", "x/model.py: this is no Python: it is nested too deeply."),
+        ("-" * 100_000 + "1", "x/model.py: this is no Python: it is nested too deeply; code that Python 3."),
         ("a" + "+a" * 200_000, "x/model.py: this is no Python: maximum recursion depth"),
     ],
 )

@@ -34,7 +34,7 @@ def read(path: Path = DEFAULT) -> Config:
     try:
         placed = documents.read(path.read_text(encoding="utf-8-sig"), name)
     except UnicodeDecodeError as error:
-        raise LessonError(name, f"byte {error.start} is no UTF-8") from None
+        raise LessonError(name, f"byte {error.start} is no UTF-8", "text in UTF-8") from None
     try:
         return Config.model_validate(placed.value or {})
     except ValidationError as error:

@@ -87,6 +87,10 @@ class _Composer(Composer):
         return node
 
 
+# What the kinds of plain values look like.
+SCALARS = {"int": "a whole number such as 12", "float": "a number such as 0.5", "bool": "true or false", "null": "null"}
+
+
 class _Walk:
     """Turns nodes into values and keeps the lines."""
 
@@ -135,7 +139,7 @@ class _Walk:
         try:
             value = getattr(self.scalars, f"construct_yaml_{kind}")(node)
         except (ValueError, ArithmeticError) as error:
-            raise self.error(line, path, f"{str(node.value)[:60]!r} is no {kind} ({error})") from None
+            raise self.error(line, path, f"{str(node.value)[:60]!r} is no {kind} ({error})", SCALARS[kind]) from None
         if kind == "int" and value.bit_length() > MAX_BITS:
             raise self.error(line, path, f"a whole number of {value.bit_length()} bits", f"at most {MAX_BITS}")
         return value

@@ -26,13 +26,13 @@ def read(folder: Path, slug: str) -> dict[str, Any]:
 
 def document(path: Path) -> dict[str, Any]:
     """One of a revision's JSON files. Raises LessonError when it cannot be read."""
+    expected, fix = "a file as lessonpress writes it", "`lessonpress doctor` says what is wrong, and how to mend it."
     try:
         told = canon.read(path)
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise LessonError(str(path), f"the published file cannot be read: {error}", "",
-                          "`lessonpress doctor` says what else is wrong, and how to mend it.") from None  # fmt: skip
+        raise LessonError(str(path), f"the published file cannot be read: {error}", expected, fix) from None
     if not isinstance(told, dict):
-        raise LessonError(str(path), "the published file holds no mapping")
+        raise LessonError(str(path), "the published file holds no mapping", expected, fix)
     return told
 
 

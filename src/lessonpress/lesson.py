@@ -83,7 +83,7 @@ def read(folder: Path) -> Lesson:
     try:
         text = files[RECIPE].decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise LessonError(name, f"byte {error.start} is no UTF-8") from None
+        raise LessonError(name, f"byte {error.start} is no UTF-8", "text in UTF-8") from None
     # Only here: the other verbs reopen what hash has read, and the YAML library takes longer to import than they do.
     placed = importlib.import_module("lessonpress.documents").read(text, name)
     if not isinstance(placed.value, dict):
@@ -162,7 +162,8 @@ def _files(folder: Path) -> dict[str, bytes]:
             if path.is_symlink() or not path.is_file():
                 raise LessonError(os.path.relpath(path), "this is a link or a special file", "plain files only")
             if relative in RESERVED or relative.split("/")[0] in RESERVED_FOLDERS:
-                raise LessonError(os.path.relpath(path), "a published file has this name", "", "Rename yours.")
+                raise LessonError(os.path.relpath(path), "a published file has this name", "another name",
+                                  "Rename yours.")
             if path.stat().st_size > MAX_FILE_BYTES or len(out) >= MAX_FILES:
                 raise LessonError(os.path.relpath(path), "too large or too many files",
                                   f"at most {MAX_FILES} files of {MAX_FILE_BYTES} bytes")  # fmt: skip
@@ -191,13 +192,14 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield lesson.error(("slug",), f"{recipe.slug!r} is a folder of lessonpress's own", "another name",
                            "Rename the lesson's folder, and write its new name here.")  # fmt: skip
     if recipe.model.file not in lesson.files:
-        yield lesson.error(("model", "file"), f"there is no {recipe.model.file} in the folder")
+        yield _absent(lesson, ("model", "file"), recipe.model.file)
     if recipe.checks and recipe.checks not in lesson.files:
-        yield lesson.error(("checks",), f"there is no {recipe.checks} in the folder")
+        yield _absent(lesson, ("checks",), recipe.checks)
     yield from _prepare_mistakes(lesson)
     yield from _doubles(lesson, [(("steps", i, "id"), step.id) for i, step in enumerate(recipe.steps)])
     if recipe.opening_step and recipe.opening_step not in {s.id for s in recipe.steps}:
-        yield lesson.error(("opening_step",), f"no step is called {recipe.opening_step!r}")
+        known = ", ".join(step.id for step in recipe.steps) or "none"
+        yield lesson.error(("opening_step",), f"no step is called {recipe.opening_step!r}", f"steps: {known}")
     for name, spec in recipe.execution.inputs.items():
         yield from _spec_mistakes(lesson, ("execution", "inputs", name), spec)
     if recipe.experiment:
@@ -205,6 +207,11 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
     yield from _doubles(lesson, [(("mutants", i, "id"), mutant.id) for i, mutant in enumerate(recipe.mutants)])
     for i, mutant in enumerate(recipe.mutants):
         yield from _mutant_mistakes(lesson, ("mutants", i), mutant)
+
+
+def _absent(lesson: Lesson, path: Where, file: str) -> LessonError:
+    there = ", ".join(name for name in lesson.files if name.endswith(".py"))
+    return lesson.error(path, f"there is no {file} in the folder", f"Python files there: {there or 'none'}")
 
 
 def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[LessonError]:
@@ -233,7 +240,7 @@ def _prepare_mistakes(lesson: Lesson) -> Iterator[LessonError]:
     """Weights are asked for by name only where the recipe says how they are made, and by a file that is there."""
     told, experiment = lesson.recipe.prepare, lesson.recipe.experiment
     if told and told.file and told.file not in lesson.files:
-        yield lesson.error(("prepare", "file"), f"there is no {told.file} in the folder")
+        yield _absent(lesson, ("prepare", "file"), told.file)
     if told:
         return
     asked: list[tuple[Where, str | None]] = [(("execution", "weights"), lesson.recipe.execution.weights)]
@@ -264,7 +271,8 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     for i, run in enumerate((*experiment.cases, *experiment.probes)):
         group, index = ("cases", i) if i < len(experiment.cases) else ("probes", i - len(experiment.cases))
         if run.id == "execution":
-            yield lesson.error((*at, group, index, "id"), "'execution' is the name of the execution's own run")
+            yield lesson.error((*at, group, index, "id"), "'execution' is the name of the execution's own run",
+                               "another name")
         for name in sorted(set(run.inputs) - known):
             expected = f"inputs: {', '.join(sorted(known))}"
             yield lesson.error((*at, group, index, "inputs", name), f"no input is called {name!r}", expected)

@@ -97,7 +97,7 @@ def require_free(config: Config, folder: Path, to: Path) -> None:
     where = f"--out {os.path.relpath(to)}"
     results = Path(config.results).resolve()
     if folder == to or folder in to.parents:
-        raise WrongUsage(where, "this lies in the lesson's own folder", "", "Name another folder.")
+        raise WrongUsage(where, "this lies in the lesson's own folder", "a folder beside it", "Name another folder.")
     if results == to or results in to.parents or _is_published(to):
         raise WrongUsage(where, "this is the published site", "that one never changes", "Name another folder.")
     if to.exists() and not to.is_dir():

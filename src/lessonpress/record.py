@@ -75,7 +75,8 @@ def _arrays(read: lesson.Lesson, run: recorded.Run) -> Iterator[tuple[str, recor
         try:
             cut = recorded.select(found, entry.select, entry.reshape)
         except (ValueError, IndexError) as error:
-            raise read.error(place, f"{entry.tensor} has shape {list(found.shape)}: {error}") from None
+            seen = f"{entry.tensor} has shape {list(found.shape)}: {error}"
+            raise read.error(place, seen, "`select` and `reshape` that fit it") from None
         if kind == "matrices" and cut.ndim < 2:
             raise read.error(place, f"an array of shape {list(cut.shape)}", "a matrix has two or more axes",
                              "Record it under vectors, or reshape it.")  # fmt: skip

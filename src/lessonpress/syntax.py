@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from lessonpress.errors import LessonError
 
 Defined = ast.FunctionDef | ast.AsyncFunctionDef
 Parameter = inspect.Parameter
+THIS = f"code that Python {sys.version_info.major}.{sys.version_info.minor} reads"
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ def _tree(data: bytes, where: str) -> ast.Module:
     except SyntaxError as error:
         line = (error.text or "").strip()[:100]
         code = f"; the line reads `{line}`" if line else ""
-        raise LessonError(f"{where}:{error.lineno or 1}", f"this is no Python: {error.msg}{code}") from None
+        raise LessonError(f"{where}:{error.lineno or 1}", f"this is no Python: {error.msg}{code}", THIS) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise LessonError(where, f"this is no Python: {str(error) or 'it is nested too deeply'}") from None
+        raise LessonError(where, f"this is no Python: {str(error) or 'it is nested too deeply'}", THIS) from None
 
 
 def _class(node: ast.ClassDef) -> Class:

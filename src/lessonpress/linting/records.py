@@ -25,7 +25,7 @@ def mistakes(read: Lesson) -> Iterator[LessonError]:
             for shape in _shapes(read, entry):
                 yield from axes.unlike(read, place, entry, shape)
         except (ValueError, IndexError) as error:
-            yield read.error(place, f"{entry.tensor} cannot be cut so: {error}")
+            yield read.error(place, f"{entry.tensor} cannot be cut so: {error}", "a part that is there")
 
 
 def doubts(read: Lesson) -> Iterator[LessonError]:
