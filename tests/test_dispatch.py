@@ -22,6 +22,7 @@ def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
     assert [len(plan) for plan in plans] == [3, 3, 1]
     assert [slug for plan in plans for slug in plan] == slugs
     assert set(names).isdisjoint(dispatch.batches(slugs, tmp_path, 3))  # two runs at once do not share files
+    assert len(dispatch.batches(slugs, tmp_path, None)) == 1  # on one machine
 
 
 def ended() -> int:

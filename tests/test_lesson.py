@@ -203,7 +203,7 @@ MISTAKES = {
     "case called execution": (
         "- id: one",
         "- id: execution",
-        "echo/lesson.yaml:16: experiment.cases[1].id: 'execution' is the name of the execution's own run; another name.",
+        "echo/lesson.yaml:16: experiment.cases[1].id: 'execution' is the name of the execution's own run; another name",
     ),
     "broken variant of no code": (
         "opening_step: see",

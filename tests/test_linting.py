@@ -77,7 +77,8 @@ MISTAKES = {
     "syntax of the model": ("model", "def forward(self, x):", "def forward(self, x:",
                             "echo/model.py:5: this is no Python: "),
     "syntax of the checks": ("checks", "def check_it(runs):", "def check_it(runs)",
-                             "echo/checks.py:4: this is no Python: expected ':'; the line reads `def check_it(runs)`; code that Python 3."),
+                             "echo/checks.py:4: this is no Python: expected ':'; the line reads `def check_it(runs)`; "
+                             "code that Python 3."),
     "a class that is not there": ("recipe", "class: Echo", "class: Ecko",
                                   "echo/lesson.yaml:5: model.class: model.py has no class Ecko; classes there: Echo. "
                                   "Did you mean Echo?"),

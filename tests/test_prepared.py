@@ -103,7 +103,8 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     ),
     "a file that is not there": (
         lambda at: edit(at / "lesson.yaml", "file: fit.py", "file: fitting.py"),
-        "lesson.yaml:9: prepare.file: there is no fitting.py in the folder; Python files there: checks.py, fit.py, model.py.",
+        "lesson.yaml:9: prepare.file: there is no fitting.py in the folder; Python files there: "
+        "checks.py, fit.py, model.py.",
     ),
 }  # fmt: skip
 

@@ -50,7 +50,7 @@ REFUSED = {
     "the site": ("results", {}, "--out results: this is the published site; "),
     "inside the site": ("results/models/new", {}, "--out results/models/new: this is the published site; "),
     "the lesson": ("lessons/echo", {}, "--out lessons/echo: this lies in the lesson's own folder; a folder beside it."),
-    "inside the lesson": ("lessons/echo/out", {}, "--out lessons/echo/out: this lies in the lesson's own folder; a folder beside it."),
+    "inside the lesson": ("lessons/echo/out", {}, "--out lessons/echo/out: this lies in the lesson's own folder; "),
     "all lessons": ("lessons", {}, "--out lessons: the folder holds echo/lesson.yaml, which no preview put there"),
     "everything": (".", {}, "--out .: the folder holds lessons/echo/lesson.yaml, "),
     "a revision elsewhere": ("../" + canon.digest("{}")[:16], {}, "this is the published site; "),

@@ -64,7 +64,7 @@ def test_after_a_star_import_any_name_may_be_there() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\ndef f(:\n", "x/model.py:2: this is no Python: invalid syntax; the line reads `def f(:`; code that Python 3."),
+        ("x = 1\ndef f(:\n", "x/model.py:2: this is no Python: invalid syntax; the line reads `def f(:`; code that "),
         ("if x:\npass\n", "x/model.py:2: this is no Python: expected an indented block"),
         ("x = 'a\n", "x/model.py:1: this is no Python: unterminated string literal"),
         ("a\0b", "x/model.py"),

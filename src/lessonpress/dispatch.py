@@ -31,8 +31,8 @@ def notes(work: Path, *, dry: bool) -> Path:
     return aside
 
 
-def planned(slugs: Sequence[str], chosen: Config, noted: Path) -> list[str]:
-    """Note in `noted` which code there is and what is due; answers the names of the batches."""
+def planned(slugs: Sequence[str], chosen: Config, noted: Path, size: int | None = None) -> list[str]:
+    """Note in `noted` which code there is and what is due; answers the names of the batches, as `batches` does."""
     work, results, about = Path(chosen.work), Path(chosen.results), chosen.site.model_dump()
     dry = noted != work
     stages.note_code(noted)
@@ -42,15 +42,16 @@ def planned(slugs: Sequence[str], chosen: Config, noted: Path) -> list[str]:
         stages.drop_stale_pages(work, results, about)
     elif due or stages.stale_pages(work, results, about):
         (noted / "code" / "site.sha256").touch()  # a reason to publish that takes no file away
-    made = batches(due, noted, chosen.batch)
+    made = batches(due, noted, size)
     if made and not dry:
         (work / "site.json").unlink(missing_ok=True)  # else Snakemake would see no need for what leads to it
     return made
 
 
-def batches(slugs: Sequence[str], noted: Path, size: int) -> list[str]:
+def batches(slugs: Sequence[str], noted: Path, size: int | None) -> list[str]:
     """Part due lessons into batches, each a file `batches/<batch>.plan` with a slug a line; answers their names.
 
+    `size` is how many lessons a batch has at most; None for one batch of all, as one machine needs no second one.
     Each run's batches have names of their own, so that what an earlier run left behind is nothing to this one. It is
     taken away when there is nothing to do, unless that run goes on still.
     """
@@ -61,6 +62,7 @@ def batches(slugs: Sequence[str], noted: Path, size: int) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     run = secrets.token_hex(3)
     (folder / f"{run}{OWNER}").write_text(f"{os.uname().nodename} {os.getpid()}\n", encoding="utf-8")
+    size = size or len(slugs)
     parts = [slugs[at : at + size] for at in range(0, len(slugs), size)]
     return [_planned(folder, part, run) for part in parts]
 

@@ -13,7 +13,10 @@ stages.pass_note(config)
 NOTES = dispatch.notes(Path(WORK), dry=workflow.output_settings.dryrun)
 BATCHES = []
 if workflow.is_main_process:  # on another node a batch is what its plan says
-    BATCHES = dispatch.planned(SLUGS, SETTINGS, NOTES)
+    # Snakemake looks for a free core without a pause while a job waits for one (with a throttle of 0 s, as in our
+    # profile): on one machine one job takes all cores and all lessons.
+    SIZE = SETTINGS.batch if workflow.resource_settings.nodes else None
+    BATCHES = dispatch.planned(SLUGS, SETTINGS, NOTES, SIZE)
 
 
 wildcard_constraints:
