@@ -47,24 +47,25 @@ const elementwise = (step, place) => {
   return { value, blocks: [{ says: parts.length > 1 ? "Two tensors, element by element." : "A function of one element." }, { line: [...line, value] }] };
 };
 // Moved, not changed: the same kernel on numbered elements tells where one came from.
+const DATA = { setitem: [0, 2], index_put: [0, 2], scatter: [0, 3], index_copy: [0, 3], copy: [0, 1] }; // where data stand
 const moved = (step, place, out) => {
   const slots = live.program.ports.map((port) => now.values[port]);
   const sources = [];
-  const numbered = (slot) => {
-    const x = slots[slot];
-    const first = sources.reduce((n, each) => n + each.size, 1);
-    const size = sizeOf(x.shape);
-    sources.push({ port: live.program.ports[slot], first, size });
-    return machine.nd(x.shape, machine.FLOAT, Float64Array.from({ length: size }, (_, i) => first + i));
+  const numbered = (a, plain) => {
+    if (Array.isArray(a)) return a.map((each, i) => numbered(each, plain[i]));
+    if (!(a?.slot in slots)) return plain;
+    const { shape, kind } = plain;
+    const first = sources.reduce((n, each) => n + each.size, 2 ** 40); // no number of the code's own
+    const size = sizeOf(shape);
+    sources.push({ port: live.program.ports[a.slot], first, size });
+    return machine.nd(shape, kind || machine.FLOAT, Float64Array.from({ length: size }, (_, i) => first + i));
   };
   const args = machine.decode(step.args, slots);
-  const data = step.args[0];
-  args[0] = Array.isArray(data) ? data.map((a) => numbered(a.slot)) : numbered(data.slot);
+  for (const i of DATA[step.op] ?? [step.args[0].dict ? 2 : 0]) args[i] = numbered(step.args[i], args[i]);
   const leaf = [machine.op[step.op](...args)].flat(Infinity).filter((x) => x !== null)[out];
-  const number = machine.flat(leaf)[atPlace(place, leaf.shape)];
+  const number = machine.flat(leaf)[spread(leaf, place).at];
   const source = sources.find(({ first, size }) => number >= first && number < first + size);
-  if (!source && /^tri[lu]$/.test(step.op)) return { value: 0, blocks: [{ says: `${step.op} keeps one side of the diagonal and puts 0 on the other.` }] };
-  if (!source) return step.op === "pad" ? { value: Number(step.args[3] ?? 0), blocks: [{ says: "pad puts this number before or behind those that were there." }] } : null;
+  if (!source) return { value: number, blocks: [{ says: `${step.op} puts this number here; it comes from no tensor.` }] };
   const part = { port: source.port, at: number - source.first };
   return { value: valueOf(part), blocks: [{ says: `${step.op} moves numbers and changes none. This one was` }, { line: [part] }] };
 };
@@ -75,7 +76,7 @@ const created = (step, place, out) => {
   const value = machine.flat(leaf)[atPlace(place, leaf.shape)];
   return { value, blocks: [{ says: `${step.op} takes this number from the model's code, not from the data.` }, { line: [value] }] };
 };
-const MOVES = new Set(["alias", "clone", "contiguous", "cast", "copy", "Identity", "Flatten"]);
+const MOVES = new Set(["alias", "clone", "contiguous", "copy", "dropout", "Dropout"]);
 const wayOf = (step) => {
   if (EXPLAIN[step.op]) return (place, out) => EXPLAIN[step.op](argument(step.args), place, out, step);
   const family = live.families[step.op];

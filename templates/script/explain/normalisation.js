@@ -23,7 +23,7 @@ EXPLAIN.LayerNorm = ([w, p, x], place) => {
   return { value, blocks };
 };
 // Over the batch in training and without running figures, by the running figures otherwise.
-EXPLAIN.BatchNorm1d = EXPLAIN.BatchNorm2d = ([w, p, x], place) => {
+EXPLAIN.BatchNorm1d = ([w, p, x], place) => {
   const channel = place[1];
   const self = ref(x, place);
   const [scale, shift] = [w.weight, w.bias].map((each) => each && ref(each, [channel]));
@@ -47,3 +47,4 @@ EXPLAIN.BatchNorm1d = EXPLAIN.BatchNorm2d = ([w, p, x], place) => {
   }
   return { value, blocks };
 };
+EXPLAIN.BatchNorm2d = EXPLAIN.BatchNorm1d;

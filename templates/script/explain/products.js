@@ -19,7 +19,10 @@ EXPLAIN.matmul = ([a, b], place) => {
   const told = products(pairs, null, ["Left", "Right"]);
   return { ...told, blocks: [{ says: "A row times a column, added up." }, ...told.blocks] };
 };
-for (const name of ["mm", "bmm", "mv", "dot"]) EXPLAIN[name] = EXPLAIN.matmul;
+EXPLAIN.mm = EXPLAIN.matmul;
+EXPLAIN.bmm = EXPLAIN.matmul;
+EXPLAIN.mv = EXPLAIN.matmul;
+EXPLAIN.dot = EXPLAIN.matmul;
 EXPLAIN.addmm = ([x, a, b, beta, alpha], place) => {
   const told = EXPLAIN.matmul([a, b], place);
   const start = spread(x, place);

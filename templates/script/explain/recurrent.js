@@ -79,4 +79,7 @@ const layerOf = (unit) => ([w, p, x, h], place, out, step) => {
   const way = `Position ${t}, read from ${direction ? "right to left" : "left to right"}; ${inside ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
   return { ...told, blocks: [{ says: way }, ...told.blocks] };
 };
-Object.assign(EXPLAIN, { GRUCell: cellOf(gruUnit), RNNCell: cellOf(rnnUnit), GRU: layerOf(gruUnit), RNN: layerOf(rnnUnit) });
+EXPLAIN.GRUCell = cellOf(gruUnit);
+EXPLAIN.RNNCell = cellOf(rnnUnit);
+EXPLAIN.GRU = layerOf(gruUnit);
+EXPLAIN.RNN = layerOf(rnnUnit);

@@ -1,7 +1,7 @@
 // Reductions: the elements that one result is made of.
 const reduced = ([x, dim, keepdim], place) => {
   const rank = x.shape.length;
-  const dims = dim === null || dim === undefined || [dim].flat().length === 0 ? counted(rank, (d) => d) : [dim].flat().map((d) => (d + rank) % rank);
+  const dims = dim === null || dim === undefined || [dim].flat().length === 0 ? counted(rank, (d) => d) : [dim].flat().map((d) => (d + rank) % rank).filter((d) => d < rank);
   const kept = keepdim ? place : counted(rank, (d) => d).reduce((full, d) => [...full, dims.includes(d) ? 0 : place[full.filter((_, e) => !dims.includes(e)).length]], []);
   const spans = dims.map((d) => x.shape[d]);
   return counted(sizeOf(spans), (i) => {
@@ -25,8 +25,8 @@ const picked = (choose, word) => (args, place, out) => {
   const parts = reduced(args, place);
   return listed(parts, `The ${word} of ${parts.length} values.`, [word, choose(...parts.map(valueOf))]);
 };
-for (const name of ["amax", "max"]) EXPLAIN[name] = picked(Math.max, "largest");
-for (const name of ["amin", "min"]) EXPLAIN[name] = picked(Math.min, "smallest");
+EXPLAIN.amax = picked(Math.max, "largest");
+EXPLAIN.amin = picked(Math.min, "smallest");
 EXPLAIN.norm = ([x, p, dim, keepdim], place) => {
   if (![2, "fro", null].includes(p)) return null;
   const parts = reduced([x, dim, keepdim], place);
