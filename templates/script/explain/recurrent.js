@@ -30,8 +30,8 @@ const rnnUnit = (w, suffix, j, size, xs, hs, p) => {
   const value = f(sums.x.value + sums.h.value);
   return { value, blocks: [{ line: [`${p.nonlinearity}(`, sums.x.value, " + ", sums.h.value, ") = ", value] }, gateBlocks("The sums", sums)] };
 };
-const lstmUnit = (w, j, size, xs, hs, held, out) => {
-  const parts = [0, 1, 2, 3].map((k) => gate(w, "", k * size + j, xs, hs));
+const lstmUnit = (w, suffix, j, size, xs, hs, held, out) => {
+  const parts = [0, 1, 2, 3].map((k) => gate(w, suffix, k * size + j, xs, hs));
   const [write, keep, fresh, show] = parts.map(({ x, h }, k) => (k === 2 ? Math.tanh : logistic)(x.value + h.value));
   const memory = keep * valueOf(held) + write * fresh;
   const value = out ? memory : show * Math.tanh(memory);
@@ -52,34 +52,41 @@ const cellOf = (unit) => ([w, p, x, h], place) => {
   const hs = h ? line(h, p.hidden_size) : zeros(p.hidden_size);
   return unit(w, "", place[place.length - 1], p.hidden_size, line(x, p.input_size), hs, p);
 };
-EXPLAIN.LSTMCell = ([w, p, x, state], [b, j], out) => {
+EXPLAIN.LSTMCell = ([w, p, x, state], place, out) => {
   const [h, c] = state ?? [];
-  const line = (t, n) => counted(n, (i) => ref(t, [b, i]));
-  return lstmUnit(w, j, p.hidden_size, line(x, p.input_size), h ? line(h, p.hidden_size) : zeros(p.hidden_size), c ? ref(c, [b, j]) : 0, out);
+  const [before, j] = [place.slice(0, -1), place[place.length - 1]];
+  const line = (t, n) => counted(n, (i) => ref(t, [...before, i]));
+  return lstmUnit(w, "", j, p.hidden_size, line(x, p.input_size), h ? line(h, p.hidden_size) : zeros(p.hidden_size), c ? ref(c, place) : 0, out);
 };
-const layerOf = (unit) => ([w, p, x, h], place, out, step) => {
-  if (p.num_layers !== 1 || x.shape.length !== 3) return null;
-  const seen = tensorAt(live.program.ports[step.out[0][0]]);
-  const time = p.batch_first ? 1 : 0;
-  const steps = x.shape[time];
-  if (out === 1) {
-    const [direction, b, j] = place;
-    const t = direction ? 0 : steps - 1;
-    const last = ref(seen, [...(p.batch_first ? [b, t] : [t, b]), direction * p.hidden_size + j]);
-    return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
-  }
-  const [t, f] = [place[time], place[2]];
-  const direction = Math.floor(f / p.hidden_size);
-  const [j, b] = [f % p.hidden_size, place[1 - time]];
-  const at = (s, i) => (p.batch_first ? [b, s, i] : [s, b, i]);
-  const earlier = direction ? t + 1 : t - 1;
-  const inside = earlier >= 0 && earlier < steps;
-  const hs = counted(p.hidden_size, (i) => (inside ? ref(seen, at(earlier, direction * p.hidden_size + i)) : h ? ref(h, [direction, b, i]) : 0));
-  const told = unit(w, direction ? "_l0_reverse" : "_l0", j, p.hidden_size, counted(p.input_size, (i) => ref(x, at(t, i))), hs, p);
-  const way = `Position ${t}, read from ${direction ? "right to left" : "left to right"}; ${inside ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
-  return { ...told, blocks: [{ says: way }, ...told.blocks] };
+// A layer over a sequence: one that reads a single sequence without a batch is seen as a batch of one.
+const layerOf = (unit, memory) => ([w, p, x, given], place, out, step) => {
+  if (p.num_layers !== 1) return null;
+  const single = x.shape.length === 2;
+  const batched = (t) => t && (single ? { ...t, shape: [t.shape[0], 1, t.shape[1]] } : t);
+  const first = p.batch_first && !single;
+  const [h, c] = [given].flat().map(batched);
+  const [seen, input] = [batched(tensorAt(live.program.ports[step.out[0][0]])), batched(x)];
+  const [a, b, f] = single ? [place[0], 0, place[1]] : place;
+  const steps = input.shape[first ? 1 : 0];
+  const at = (s, i, n) => (first ? [n, s, i] : [s, n, i]);
+  const told = (direction, t, n, j, kind) => {
+    const earlier = direction ? t + 1 : t - 1;
+    const within = earlier >= 0 && earlier < steps;
+    const hs = counted(p.hidden_size, (i) => (within ? ref(seen, at(earlier, direction * p.hidden_size + i, n)) : h ? ref(h, [direction, n, i]) : 0));
+    const xs = counted(p.input_size, (i) => ref(input, at(t, i, n)));
+    const held = !memory ? p : within ? told(direction, earlier, n, j, 2).value : c ? ref(c, [direction, n, j]) : 0;
+    const way = `Position ${t}, read from ${direction ? "right to left" : "left to right"}; ${within ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
+    const one = unit(w, direction ? "_l0_reverse" : "_l0", j, p.hidden_size, xs, hs, held, kind);
+    return { ...one, blocks: [{ says: way }, ...one.blocks] };
+  };
+  if (!out) return told(Math.floor(f / p.hidden_size), first ? b : a, first ? a : b, f % p.hidden_size, 0);
+  const t = a ? 0 : steps - 1;
+  if (out === 2) return told(a, t, b, f, 2);
+  const last = ref(seen, at(t, a * p.hidden_size + f, b));
+  return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
 };
 EXPLAIN.GRUCell = cellOf(gruUnit);
 EXPLAIN.RNNCell = cellOf(rnnUnit);
 EXPLAIN.GRU = layerOf(gruUnit);
 EXPLAIN.RNN = layerOf(rnnUnit);
+EXPLAIN.LSTM = layerOf(lstmUnit, true);
