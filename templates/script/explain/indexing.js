@@ -24,3 +24,12 @@ EXPLAIN.index_add = ([x, dim, index, source, alpha], place) => {
   const hits = counted(sizeOf(index.shape), (i) => i).filter((i) => valueOf({ port: index.port, at: i }) === place[d]);
   return gathered(ref(x, place), hits.map((i) => ref(source, place.map((p, e) => (e === d ? i : p)))), alpha);
 };
+// Each value alone, over zeros, tells where it is added.
+EXPLAIN.index_put = ([x, , values, accumulate], place, out, step) => {
+  if (!accumulate) return moved(step, place, out);
+  const args = machine.decode(step.args, live.program.ports.map((port) => now.values[port]));
+  const single = (shape, at) => machine.nd(shape, machine.FLOAT, Float64Array.from({ length: sizeOf(shape) }, (_, i) => +(i === at)));
+  const times = (at) => machine.flat(machine.op.index_put(single(x.shape, -1), args[1], single(values.shape, at), true))[atPlace(place, x.shape)];
+  const parts = counted(sizeOf(values.shape), (at) => counted(times(at), () => ({ port: values.port, at }))).flat();
+  return gathered(ref(x, place), parts, 1);
+};

@@ -58,31 +58,35 @@ EXPLAIN.LSTMCell = ([w, p, x, state], place, out) => {
   const line = (t, n) => counted(n, (i) => ref(t, [...before, i]));
   return lstmUnit(w, "", j, p.hidden_size, line(x, p.input_size), h ? line(h, p.hidden_size) : zeros(p.hidden_size), c ? ref(c, place) : 0, out);
 };
-// A layer over a sequence: one that reads a single sequence without a batch is seen as a batch of one.
+// Layers over a sequence; one that reads a single sequence without a batch is seen as a batch of one. What a lower
+// layer gives is no tensor of the program: the same kernel with fewer layers gives its numbers.
 const layerOf = (unit, memory) => ([w, p, x, given], place, out, step) => {
-  if (p.num_layers !== 1) return null;
   const single = x.shape.length === 2;
   const batched = (t) => t && (single ? { ...t, shape: [t.shape[0], 1, t.shape[1]] } : t);
   const first = p.batch_first && !single;
-  const [h, c] = [given].flat().map(batched);
-  const [seen, input] = [batched(tensorAt(live.program.ports[step.out[0][0]])), batched(x)];
-  const [a, b, f] = single ? [place[0], 0, place[1]] : place;
-  const steps = input.shape[first ? 1 : 0];
-  const at = (s, i, n) => (first ? [n, s, i] : [s, n, i]);
-  const told = (direction, t, n, j, kind) => {
-    const earlier = direction ? t + 1 : t - 1;
+  const at = (s, n, i) => (first ? [n, s, i] : [s, n, i]);
+  const [[h, c], input, seen] = [[given].flat().map(batched), batched(x), batched(tensorAt(live.program.ports[step.out[0][0]]))];
+  const [steps, sides, size] = [input.shape[first ? 1 : 0], p.bidirectional ? 2 : 1, p.hidden_size];
+  const args = machine.decode(step.args, live.program.ports.map((port) => now.values[port]));
+  const lower = counted(p.num_layers, (n) => n && machine.flat([machine.op[step.op](args[0], { ...args[1], num_layers: n }, ...args.slice(2))].flat(Infinity)[0]));
+  const sequence = (n) => (n === 0 ? (...to) => ref(input, at(...to)) : n === p.num_layers ? (...to) => ref(seen, at(...to)) : (...to) => lower[n][atPlace(at(...to), seen.shape)]);
+  const told = (layer, side, t, n, j, kind) => {
+    const earlier = side ? t + 1 : t - 1;
     const within = earlier >= 0 && earlier < steps;
-    const hs = counted(p.hidden_size, (i) => (within ? ref(seen, at(earlier, direction * p.hidden_size + i, n)) : h ? ref(h, [direction, n, i]) : 0));
-    const xs = counted(p.input_size, (i) => ref(input, at(t, i, n)));
-    const held = !memory ? p : within ? told(direction, earlier, n, j, 2).value : c ? ref(c, [direction, n, j]) : 0;
-    const way = `Position ${t}, read from ${direction ? "right to left" : "left to right"}; ${within ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
-    const one = unit(w, direction ? "_l0_reverse" : "_l0", j, p.hidden_size, xs, hs, held, kind);
+    const start = (state) => (i) => (state ? ref(state, [layer * sides + side, n, i]) : 0);
+    const hs = counted(size, within ? (i) => sequence(layer + 1)(earlier, n, side * size + i) : start(h));
+    const xs = counted(layer ? sides * size : p.input_size, (i) => sequence(layer)(t, n, i));
+    const held = !memory ? p : within ? told(layer, side, earlier, n, j, 2).value : start(c)(j);
+    const way = `Position ${t}, read from ${side ? "right to left" : "left to right"}; ${within ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
+    const one = unit(w, `_l${layer}${side ? "_reverse" : ""}`, j, size, xs, hs, held, kind);
     return { ...one, blocks: [{ says: way }, ...one.blocks] };
   };
-  if (!out) return told(Math.floor(f / p.hidden_size), first ? b : a, first ? a : b, f % p.hidden_size, 0);
-  const t = a ? 0 : steps - 1;
-  if (out === 2) return told(a, t, b, f, 2);
-  const last = ref(seen, at(t, a * p.hidden_size + f, b));
+  const [a, b, f] = single ? [place[0], 0, place[1]] : place;
+  if (!out) return told(p.num_layers - 1, Math.floor(f / size), first ? b : a, first ? a : b, f % size, 0);
+  const [layer, side] = [Math.floor(a / sides), a % sides];
+  const t = side ? 0 : steps - 1;
+  if (out === 2 || layer < p.num_layers - 1) return told(layer, side, t, b, f, out === 2 ? 2 : 0);
+  const last = ref(seen, at(t, b, side * size + f));
   return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
 };
 EXPLAIN.GRUCell = cellOf(gruUnit);
