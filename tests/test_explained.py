@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +15,6 @@ from tests.test_operations import bound, job
 pytestmark = pytest.mark.browser
 SCRIPTS = rendering.templates_folder() / "script"
 HARNESS = Path(__file__).with_name("js") / "explain.js"
-# Computed as a whole: the drawer names what they read, and writes no single cell out.
-WHOLE: set[str] = set()
 
 
 def text(part: str | Path) -> str:
