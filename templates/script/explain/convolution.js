@@ -57,7 +57,7 @@ const pooled = (rank, x, size, stride, padding, dilation, place) => {
 const placed = (parts, says, last) => ({ value: last[1], blocks: [{ says }, { head: ["Value"], rows: parts.map((part) => [part]), total: last }] });
 const maxPool = (rank) => ([x, size, stride, padding, dilation], place) => {
   const parts = pooled(rank, x, size, stride, padding, dilation, place);
-  return placed(parts, `The largest of the ${parts.length} values under a window.`, ["largest", Math.max(...parts.map(valueOf))]);
+  return placed(parts, `The largest of the ${parts.length} values under a window.`, ["Largest", Math.max(...parts.map(valueOf))]);
 };
 const meanOf = (parts, n, says) => {
   const told = placed(parts, says, ["Sum", total(parts)]);

@@ -22,7 +22,7 @@ EXPLAIN.mean = (args, place) => {
 };
 const picked = (choose, word) => (args, place) => {
   const parts = reduced(args, place);
-  return listed(parts, `The ${word} of ${parts.length} values.`, [word, choose(...parts.map(valueOf))]);
+  return listed(parts, `The ${word} of ${parts.length} values.`, [word[0].toUpperCase() + word.slice(1), choose(...parts.map(valueOf))]);
 };
 EXPLAIN.amax = picked(Math.max, "largest");
 EXPLAIN.amin = picked(Math.min, "smallest");
