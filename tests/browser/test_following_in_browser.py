@@ -14,6 +14,11 @@ pytestmark = pytest.mark.browser
 LOST = """() => lesson.ports.flatMap(({port, name, shape}) =>
   Array.from({length: shape.reduce((n, m) => n * m, 1)}, (_, i) => [name, i, lesson.explain(port, i)])
     .filter(([, , told]) => told.whole || !told.blocks.length).map(([name, i]) => `${name} ${i}`))"""
+# What the drawer writes for the last number of each tensor.
+SHOWN = """() => lesson.ports.map(({port, name, shape}) => {
+  lesson.follow(port, shape.reduce((n, m) => n * m, 1) - 1);
+  return [name, document.querySelector(".drawer").innerText];
+}).filter(([, text]) => /undefined|NaN|object Object/.test(text) || text.split("\\n").length < 4)"""
 RECIPE = """\
 schema: 1
 slug: parts
@@ -83,8 +88,10 @@ def model(layers: dict[str, list[str]], calls: list[str]) -> str:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_every_number_of_every_part_can_be_followed(browser: Browser, tmp_path: Path, name: str) -> None:
-    """Whatever its padding, stride, dilation or groups, no number of a layer or call is lost."""
+def test_every_number_of_every_part_can_be_followed(
+    browser: Browser, tmp_path: Path, name: str, complaints: list[str]
+) -> None:
+    """Whatever its padding, stride, dilation or groups, no number of a layer or call is lost, and the drawer opens."""
     lesson = tiny.write(tmp_path / "parts", recipe=RECIPE, model=model(*PARTS[name]))
     shown = opened(browser, (previewed(lesson, tmp_path / "revision") / "index.html").as_uri())
     shown.wait_for_selector(".self-test:not(:empty)", state="attached")
@@ -92,3 +99,6 @@ def test_every_number_of_every_part_can_be_followed(browser: Browser, tmp_path: 
     count = len(shown.evaluate("lesson.ports"))
     assert count > len(PARTS[name][1])
     assert shown.evaluate(LOST) == []
+    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    assert shown.evaluate(SHOWN) == []
+    assert complaints == []
