@@ -102,3 +102,34 @@ def test_every_number_of_every_part_can_be_followed(
     shown.on("pageerror", lambda error: complaints.append(str(error)))
     assert shown.evaluate(SHOWN) == []
     assert complaints == []
+
+
+WRITTEN = """\
+from torch import nn
+
+
+class Parts(nn.Module):
+    def forward(self, line, image):
+        kept = line.clone()
+        row = kept[0]
+        turned = kept.transpose(1, 2)
+        before = row * 2
+        kept.add_(1)
+        after = row * 2
+        kept[1] = 0.5
+        return before, after, turned.exp(), kept.sum(), nn.functional.relu(row, inplace=True), kept.mean(), image
+"""
+
+
+def test_what_was_written_over_is_followed_to_what_wrote_it(browser: Browser, tmp_path: Path) -> None:
+    """A view that is read before and after its tensor is written to leads to what stood there each time."""
+    lesson = tiny.write(tmp_path / "parts", recipe=RECIPE, model=WRITTEN)
+    shown = opened(browser, (previewed(lesson, tmp_path / "revision") / "index.html").as_uri())
+    shown.wait_for_selector(".self-test:not(:empty)", state="attached")
+    assert shown.evaluate(LOST) == []
+    read = shown.evaluate("""() => ["mul@Parts#0", "mul@Parts#1"].map((node) => {
+      const told = lesson.explain(lesson.ports.find(({name}) => name === node).port, 9);
+      const part = told.blocks.flatMap(({line}) => line ?? []).find((each) => each.port);
+      return [lesson.ports.find(({port}) => port === part.port).name, part.at];
+    })""")
+    assert read == [["getitem@Parts#0", 9], ["add_@Parts#0", 9]]

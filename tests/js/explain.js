@@ -28,7 +28,8 @@ const stage = ({ op: name, args, inplace }) => {
   const step = { layer: name, op: name, inplace, args: seated(args, keep) };
   step.out = outputs(step, fresh()).map((x, i) => [ports.push(`0:${i}`) - 1, x.shape]);
   Object.assign(live, { program: { ports, steps: [step] } });
-  now.values = machine.runProgram(live.program, {}, tensors);
+  now.slots = [];
+  now.values = machine.runProgram(live.program, {}, tensors, now.slots);
   Object.keys(stepOf).forEach((port) => delete stepOf[port]);
   step.out.forEach(([slot]) => (stepOf[ports[slot]] = 0));
   return step.out.map(([slot]) => ports[slot]);

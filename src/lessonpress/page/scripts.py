@@ -38,7 +38,7 @@ def explaining(live: Mapping[str, Any]) -> Iterator[str | Path]:
     """The machine of the page's program, and what writes out how each of its numbers arises."""
     yield _machine(live)
     yield from _files(("numbers", "explain"))
-    yield _explanations(live)
+    yield from _explanations(live)
 
 
 def _files(names: Any) -> Iterator[Path]:
@@ -51,11 +51,11 @@ def _machine(live: Mapping[str, Any]) -> str:
     return f"const machine = (() => {{\n{kernels}\nreturn {{ runProgram, decode, op, nd, flat, FLOAT, INT }};\n}})();"
 
 
-def _explanations(live: Mapping[str, Any]) -> str:
+def _explanations(live: Mapping[str, Any]) -> list[str]:
     """How single numbers of the program's operations arise, for those that explain.js alone cannot write out."""
     known = _explained()
     names = [name for name in (f"EXPLAIN.{each}" for each in live["program"]["operations"]) if name in known]
-    return "\n".join(script.chosen(known, names, lambda name: script.mentioned("EXPLAIN", known, name)))
+    return script.chosen(known, names, lambda name: script.mentioned("EXPLAIN", known, name))
 
 
 @cache
