@@ -38,6 +38,7 @@ rule copy:
     output: "out/{i}.txt"
     shell: "cp {input} {output}"
 """
+ALIKE = 200  # lessons of one kind that are measured at most: more of the same say nothing new
 HOUSE = ("Snakefile", "config.yaml", "workflow", "profiles")
 
 
@@ -67,13 +68,13 @@ class Bench:
         command = (*SNAKEMAKE, "--cores", str(self.cores), *targets)
         return watched.run(command, folder, memory=memory)
 
-    def house(self, count: int) -> Path:
-        """A repository with so many lessons, and nothing published."""
+    def house(self, count: int, sources: Sequence[Path] = ()) -> Path:
+        """A repository with so many lessons, made from `sources` (by default from all), and nothing published."""
         folder = Path(tempfile.mkdtemp(prefix=f"{count}-", dir=self.scratch))
         for name in HOUSE:
             source = PROJECT / name
             shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy(source, folder / name)
-        generated.make(folder / "lessons", count, self.sources)
+        generated.make(folder / "lessons", count, sources or self.sources)
         return folder
 
 
@@ -124,6 +125,13 @@ def site(bench: Bench, count: int) -> None:
     shutil.rmtree(folder)
 
 
+def alike(bench: Bench, count: int) -> None:
+    """A site of one lesson's variations, the one that "1 lesson" measures: a lesson more costs just as much."""
+    folder = bench.house(count, bench.sources[:1])
+    bench.note(f"{count} lessons of one kind, cold", bench.snakemake(folder))
+    shutil.rmtree(folder)
+
+
 def template_edited(bench: Bench, folder: Path) -> Took:
     """Publish again as after a change of a template: the keys of all renderings are forgotten, nothing else."""
     for record in (folder / "work").glob("*/made.json"):
@@ -154,8 +162,9 @@ def rows(bench: Bench, sizes: Sequence[int]) -> list[Row]:
     one = found["1 lesson, cold"]
     out = [Row("one lesson, cold", one, one / floor, 1.35, "× (bare Snakemake run + import torch)")]
     for size in (size for size in sizes if size > 1):
-        further = (found[f"{size} lessons, cold"] - one) / (size - 1)
-        out.append(Row(f"each further of {size} lessons", further, further, 0.20, "s"))
+        for kind in ("", " of one kind") if size <= ALIKE else ("",):
+            further = (found[f"{size} lessons{kind}, cold"] - one) / (size - 1)
+            out.append(Row(f"each further of {size} lessons{kind}", further, further, 0.20, "s"))
     largest = max(sizes)
     if largest > 1:
         idle, bare = found[f"{largest} lessons, nothing to do"], found[f"bare Snakemake, {largest} jobs, nothing to do"]
@@ -192,6 +201,8 @@ def main() -> None:
             for name, took in peers.measured(Path(scratch), sources, options.cores):
                 bench.note(name, took)
         for size in sizes[1:]:
+            if size <= ALIKE:
+                alike(bench, size)
             site(bench, size)
         if len(sizes) > 1:
             bare_graph(bench, sizes[-1])

@@ -12,6 +12,7 @@ from lessonpress import capture, check, judging, lesson
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 from lessonpress.supervise import Confinement, Ended
+from lessonpress.worker import judge
 from tests import tiny
 
 GOOD = {"id": "check_a", "sentence": "It holds.", "measured": 0.5, "bound": 1.0, "sense": "<=", "line": 3}
@@ -20,6 +21,10 @@ TASK = {"id": "m", "function": "metric_m", "run": "one", "address": "output", "s
 
 
 MISSING = object()
+MUTANT = """\
+mutants:
+  - {id: broken, sentence: It is broken., replace: {file: model.py, find: x + 1, with: x}, breaks: [check_a]}
+"""
 
 
 def asked(
@@ -29,17 +34,17 @@ def asked(
     code: int = 0,
     limit: str | None = None,
     tasks: Any = None,
-    mutants: Any = None,
+    mutant: str = "",
 ) -> Any:
     """What `judging` makes of a process that answered these lines."""
-    folder = tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + "checks: checks.py\n", checks="")
+    folder = tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + "checks: checks.py\n" + mutant, checks="")
     confinement = Confinement("posix-basic", {"wall_seconds": 60, "cpu_seconds": 60, "memory_mib": 99})
     ended = Ended(tuple(lines), "some words", code, limit, confinement)
     monkeypatch.setattr(judging.supervise, "run", lambda *_, **__: ended)
     read = lesson.read(folder)
     if tasks is None:
-        return judging.checks(Config(), read, tiny.capture(), mutants)[0]
-    return judging.metrics(Config(), read, tiny.capture(), tasks)
+        return judging.checks(Config(), read, b"{}", b"{}" if mutant else b"")[0]
+    return judging.metrics(Config(), read, b"{}", tasks)
 
 
 def ok(checks: Any, metrics: Any, mutants: Any = MISSING) -> bytes:
@@ -105,9 +110,16 @@ def test_a_broken_variant_is_judged_by_the_same_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutants: Any
 ) -> None:
     """One verdict of each check for each variant that was handed over, and nothing else."""
-    assert asked(tmp_path, monkeypatch, ok([GOOD], [], {"broken": [GOOD]}), mutants={"broken": {}}) == [GOOD]
+    assert asked(tmp_path, monkeypatch, ok([GOOD], [], {"broken": [GOOD]}), mutant=MUTANT) == [GOOD]
     with pytest.raises(LessonError, match="cannot be read"):
-        asked(tmp_path / "again", monkeypatch, ok([GOOD], [], mutants), mutants={"broken": {}})
+        asked(tmp_path / "again", monkeypatch, ok([GOOD], [], mutants), mutant=MUTANT)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"broken": 5}', '{"broken": {}}', "[" * 100_000])
+def test_what_variants_recorded_is_read_in_confinement(text: str) -> None:
+    """Only the judge reads it, and whatever a lesson has sent in its place is one of the judge's own errors."""
+    with pytest.raises(judge.Failed, match="what the broken variants recorded is not the worker's"):
+        list(judge._variants(text))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +146,7 @@ def test_metrics_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pyte
 def test_any_answer_is_checks_or_malformed(line: bytes) -> None:
     """The reader itself lets nothing else out."""
     try:
-        found = judging._validated(capture.loads(line), {"metrics": []}, {})
+        found = judging._validated(capture.loads(line), {"metrics": []}, [])
     except (capture.Malformed, KeyError):
         return
     assert found == {"checks": [], "metrics": [], "mutants": {}}

@@ -406,28 +406,32 @@ def test_a_changed_record_is_noticed() -> None:
 
 def test_the_capture_has_one_certificate() -> None:
     """All runs together: the largest difference, every reason once, under the manifest's names."""
-    told = replay.of_capture(model("recurrent"))
+    runs = replay.of_runs(model("recurrent"))
+    told = replay.of_capture(runs)
     assert told["covered"] is True
     assert told["uncovered"] == []
-    each = [replayed.certificate.max_difference for replayed in replay.of_runs(model("recurrent")).values()]
+    each = [replayed.certificate.max_difference for replayed in runs.values()]
     assert told["maxDifference"] == max(each)
 
 
 def test_a_page_gets_what_it_needs_to_play() -> None:
     """One program for all cases, the common weights once, each case's inputs."""
-    told = replay.playable(model("recurrent"))
+    capture = model("recurrent")
+    runs = replay.of_runs(capture)
+    told = replay.playable(capture, runs)
     assert told is not None
-    assert told["program"] == replay.program(model("recurrent"))
+    assert told["program"] == replay.program(capture, runs)
     assert list(told["cases"]) == ["a", "b"]
     assert told["cases"]["b"]["tensors"] == {}
     assert set(told["tensors"]) >= {"encoder.weight_ih_l1_reverse", "cell.bias_hh"}
-    assert replay.playable(model("recurrent"), limit=10) is None
+    assert replay.playable(capture, runs, limit=10) is None
 
 
 def test_cases_that_take_different_ways_are_not_played() -> None:
     """Where the model decides by its numbers, a program holds for the recorded case only."""
     source = simple("return x * 2 if x.sum() > -1 else x + 1")
-    assert replay.playable(captured(source, {"x": [2, 3]})) is None
+    capture = captured(source, {"x": [2, 3]})
+    assert replay.playable(capture, replay.of_runs(capture)) is None
 
 
 VIEWS = [

@@ -184,6 +184,7 @@ def test_batches_hold_every_due_lesson_once(tmp_path: Path) -> None:
     assert [slug for plan in plans for slug in plan] == slugs
     assert not (tmp_path / "site.json").exists()
     assert set(names).isdisjoint(stages.batches(slugs, tmp_path, 3))  # two runs at once do not share files
+    assert len(stages.batches(slugs, tmp_path, None)) == 1  # on one machine
     assert stages.batches([], tmp_path, 3) == []
     assert not (tmp_path / "batches").exists()
 

@@ -62,14 +62,11 @@ def _finite(text: str) -> float:
     return value
 
 
-def answered(answer: Any, plan: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The worker's whole answer: what the lesson recorded, and its broken variants by id. Raises Malformed."""
-    if not isinstance(answer, dict) or answer.keys() != {"ok", "mutants"}:
-        raise Malformed("the answer has other keys than ok and mutants")
-    mutants = dict(_items(answer["mutants"], "mutants"))
-    if list(mutants) != [mutant["id"] for mutant in plan["mutants"]]:
-        raise Malformed("the answer's mutants are not the plan's")
-    return validated(answer["ok"], plan), {name: validated(found, plan) for name, found in mutants.items()}
+def answered(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What the lesson recorded, out of the worker's answer. Raises Malformed."""
+    if not isinstance(answer, dict) or answer.keys() != {"ok"}:
+        raise Malformed("the answer has other keys than ok")
+    return validated(answer["ok"], plan)
 
 
 def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def check(config: Config, slug: str) -> None:
     Every check is also put to the broken variants that name it, on which it must fail.
     """
     read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
-    captured, mutants = (canon.read(config.room(slug) / name) for name in ("capture.json", "mutants.json"))
+    captured, mutants = ((config.room(slug) / name).read_bytes() for name in ("capture.json", "mutants.json"))
     found, broken = judging.checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
     _require_known(read, [entry["id"] for entry in found])
     told = [{**verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]

@@ -28,12 +28,15 @@ def execute(config: Config, slug: str) -> None:
     room = config.room(slug)
     source = canon.read(room / "source.json")
     recorded, mutants = run(config, source, config.lesson(slug))
-    canon.draft(room / "mutants.json", canon.compact(mutants))
+    canon.draft(room / "mutants.json", mutants)
     canon.draft(room / "capture.json", canon.compact(recorded))
 
 
-def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id."""
+def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id.
+
+    The latter are JSON as the worker wrote it: only the judge reads them, who is confined as the worker is.
+    """
     plan = source["plan"]
     what = plan["model"]["class"]
     with supervise.scratch() as scratch:
@@ -44,17 +47,19 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[s
         (scratch / "empty").mkdir()
         arguments = [str(plan_file), str(copied), str(mutants)]
         ended = supervise.run(supervise.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
-    if ended.limit or len(ended.lines) != 2:
+    if ended.limit or len(ended.lines) < 2:
         raise failures.of_process(folder, what, ended)
     try:
-        facts, answer = (capture.loads(line) for line in ended.lines)
+        facts, answer = (capture.loads(line) for line in ended.lines[:2])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             raise failures.of_lesson(answer["error"], folder, what, ended, recipe_place(answer["error"], plan, folder))
-        recorded, variants = capture.answered(answer, plan)
+        recorded = capture.answered(answer, plan)
+        if len(ended.lines) != 3:
+            raise failures.of_process(folder, what, ended)
     except capture.Malformed as error:
         raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
-    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}, variants
+    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}, ended.lines[2]
 
 
 def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:

@@ -16,10 +16,11 @@ CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 
 
 def checks(
-    config: Config, read: Lesson, captured: Mapping[str, Any], mutants: Mapping[str, Any] | None = None
+    config: Config, read: Lesson, captured: bytes, mutants: bytes = b""
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
     """What every `check_…` measured on the lesson, and on each of its broken variants by id.
 
+    `captured` is capture.json; `mutants` is mutants.json, which nobody but the confined judge reads, or nothing.
     Each is `[{id, sentence, measured, bound, sense, line}]`, in file order.
     """
     found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []}, mutants)
@@ -31,7 +32,7 @@ def checks(
 
 
 def metrics(
-    config: Config, read: Lesson, captured: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
+    config: Config, read: Lesson, captured: bytes, tasks: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[str, str], Any]:
     """The lesson's own metrics by (case, metric)."""
     found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": False, "metrics": list(tasks)})
@@ -39,19 +40,18 @@ def metrics(
 
 
 def _ask(
-    config: Config, read: Lesson, captured: Mapping[str, Any], task: Mapping[str, Any],
-    mutants: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    config: Config, read: Lesson, captured: bytes, task: Mapping[str, Any], mutants: bytes = b""
+) -> dict[str, Any]:
     with supervise.scratch() as room:
         for name, data in read.files.items():
             (room / "lesson" / name).parent.mkdir(parents=True, exist_ok=True)
             (room / "lesson" / name).write_bytes(data)
-        (room / "capture.json").write_text(canon.compact(captured), encoding="utf-8")
+        (room / "capture.json").write_bytes(captured)
         (room / "task.json").write_text(canon.compact(task), encoding="utf-8")
         (room / "empty").mkdir()
         arguments = [str(room / "capture.json"), str(room / "lesson"), str(room / "task.json")]
         if mutants:
-            (room / "mutants.json").write_text(canon.compact(mutants), encoding="utf-8")
+            (room / "mutants.json").write_bytes(mutants)
             arguments.append(str(room / "mutants.json"))
         ended = supervise.run(supervise.JUDGE, arguments, room / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
@@ -61,18 +61,18 @@ def _ask(
         answer = capture.loads(ended.lines[0])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             raise failures.of_lesson(answer["error"], read.folder, what, ended)
-        return _validated(answer["ok"], task, mutants or {})
+        return _validated(answer["ok"], task, [mutant.id for mutant in read.recipe.mutants] if mutants else [])
     except (capture.Malformed, KeyError, TypeError) as error:
         where = os.path.relpath(read.folder / what)
         raise LessonError(where, f"the answer of the checks cannot be read: {error}") from None
 
 
-def _validated(answer: Any, task: Mapping[str, Any], mutants: Mapping[str, Any]) -> dict[str, Any]:
+def _validated(answer: Any, task: Mapping[str, Any], mutants: list[str]) -> dict[str, Any]:
     if not isinstance(answer, dict) or answer.keys() != {"checks", "metrics", "mutants"}:
         raise capture.Malformed("other keys than checks, metrics and mutants")
     _mappings(answer["metrics"], "metrics")
     _checks(answer["checks"])
-    if not isinstance(answer["mutants"], dict) or list(answer["mutants"]) != list(mutants):
+    if not isinstance(answer["mutants"], dict) or list(answer["mutants"]) != mutants:
         raise capture.Malformed("other mutants than were asked for")
     for found in answer["mutants"].values():
         _checks(found)

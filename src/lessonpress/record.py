@@ -29,8 +29,8 @@ def record(config: Config, slug: str) -> None:
     """
     room = config.room(slug)
     read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
-    captured = canon.read(room / "capture.json")
-    cases = of(read, captured, lambda tasks: judging.metrics(config, read, captured, tasks))
+    captured = (room / "capture.json").read_bytes()
+    cases = of(read, canon.loads(captured), lambda tasks: judging.metrics(config, read, captured, tasks))
     canon.draft(room / "cases.json", canon.compact(cases))
     canon.draft(room / "cases.csv", table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
 

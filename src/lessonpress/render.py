@@ -67,17 +67,18 @@ def revision(
     _aimed(read, drawn)
     graphs = _own_graphs(captured, drawn)
     stored = weights.file(captured)
-    certificate = replay.of_capture(captured)
-    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, certificate, canon.digest(stored), graphs,
-                       stages.digest("render"), prepared.provenance(read, source["plan"]))  # fmt: skip
+    built = replay.of_runs(captured)
+    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, replay.of_capture(built),
+                       canon.digest(stored), graphs, stages.digest("render"),
+                       prepared.provenance(read, source["plan"]))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),
-        "graph.tensorviz.json": canon.pretty({**drawn, "program": replay.program(captured)}).encode(),
+        "graph.tensorviz.json": canon.pretty({**drawn, "program": replay.program(captured, built)}).encode(),
         "plan.json": canon.pretty(source["plan"]).encode(), "preview.svg": picture_text.encode(),
         "cases.csv": table, "weights.safetensors": stored, "requirements.txt": bundle.requirements().encode(),
     }  # fmt: skip
-    alive = _alive(read, captured, drawn, graphs)
+    alive = _alive(read, captured, built, drawn, graphs)
     # The page is made once, with an id that stands for the one to come; nothing else in it hangs on the id.
     told = {**body, "revision": STAND_IN, "files": _listed(read, STAND_IN, files)}
     try:
@@ -107,8 +108,9 @@ def drawn_picture(drawn: Mapping[str, Any], title: str, *, ids: str = "n") -> st
 
 
 def _alive(
-    read: lesson.Lesson, captured: Mapping[str, Any], drawn: Mapping[str, Any], own: Mapping[str, Any]
-) -> dict[str, Any]:
+    read: lesson.Lesson, captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], drawn: Mapping[str, Any],
+    own: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     """What the page can do beyond showing: the program that it runs, and further pictures of the graph."""
     layers, connections, title = drawn["layers"], drawn["connections"], read.recipe.title
     draw = lambda folded, ids: picture.svg(  # noqa: E731
@@ -116,7 +118,7 @@ def _alive(
     )
     experiment = read.recipe.experiment
     return {
-        "live": page.live(captured, experiment.model_dump(by_alias=True) if experiment else None),
+        "live": page.live(captured, built, experiment.model_dump(by_alias=True) if experiment else None),
         "folded": sorted(layout.fold(layers, connections)), "pictures": page.views(drawn, draw),
         "own_graphs": {name: drawn_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
     }  # fmt: skip

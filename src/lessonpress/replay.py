@@ -72,26 +72,26 @@ def of_runs(captured: Mapping[str, Any]) -> dict[str, Replayed]:
             for name, run in captured["runs"].items()}  # fmt: skip
 
 
-def of_capture(captured: Mapping[str, Any]) -> dict[str, Any]:
-    """One certificate for all runs of a capture: `{"covered", "maxDifference", "uncovered"}`.
+def of_capture(built: Mapping[str, Replayed]) -> dict[str, Any]:
+    """One certificate for all runs of a capture (`of_runs`): `{"covered", "maxDifference", "uncovered"}`.
 
     float32 runs are replayed in float64, so their difference is float32's own rounding.
     """
-    told = [replayed.certificate for replayed in of_runs(captured).values()]
+    told = [replayed.certificate for replayed in built.values()]
     differences = [one.max_difference for one in told if one.max_difference is not None]
     uncovered = tuple(dict.fromkeys(reason for one in told for reason in one.uncovered))
     return Certificate(not uncovered, max(differences, default=None), uncovered).document()
 
 
-def program(captured: Mapping[str, Any]) -> dict[str, Any] | None:
+def program(captured: Mapping[str, Any], built: Mapping[str, Replayed]) -> dict[str, Any] | None:
     """The program of the first case (of the execution without cases) as JSON, or None when it is not covered."""
-    name = _chosen(captured)
-    run = captured["runs"][name]
-    replayed = of_run(run, captured["modules"], _arrays(run, captured["blobs"]))
+    replayed = built[_chosen(captured)]
     return replayed.program.document() if replayed.certificate.covered else None
 
 
-def playable(captured: Mapping[str, Any], *, limit: int = NUMBERS) -> dict[str, Any] | None:
+def playable(
+    captured: Mapping[str, Any], built: Mapping[str, Replayed], *, limit: int = NUMBERS
+) -> dict[str, Any] | None:
     """All that a page needs to run the experiment itself, or None where that would not be sound.
 
     `{"program", "tensors": {name: ARRAY}, "cases": {id: {"inputs": {leaf: ARRAY}, "tensors": {name: ARRAY}}}}` with
@@ -100,9 +100,8 @@ def playable(captured: Mapping[str, Any], *, limit: int = NUMBERS) -> dict[str, 
     above `limit` numbers.
     """
     runs = {name: run for name, run in captured["runs"].items() if run["kind"] == "case"} or captured["runs"]
-    built = {name: of_run(run, captured["modules"], _arrays(run, captured["blobs"])) for name, run in runs.items()}
-    common = next(iter(built.values())).program
-    if not all(one.certificate.covered and one.program == common for one in built.values()):
+    common = built[next(iter(runs))].program
+    if not all(built[name].certificate.covered and built[name].program == common for name in runs):
         return None
     cases = {name: figures(common, run, _arrays(run, captured["blobs"])) for name, run in runs.items()}
     tensors = next(iter(cases.values()))["tensors"]

@@ -69,7 +69,7 @@ class Config(_Settings):
     lessons: str = Field("lessons", min_length=1, description="The folder that holds one folder for each lesson.")
     results: str = Field("results", min_length=1, description="The published site; it is committed.")
     work: str = Field("work", min_length=1, description="Intermediate files; never committed.")
-    batch: Positive = Field(200, description="Lessons in one job, at most; each is isolated on its own all the same.")
+    batch: Positive = Field(200, description="Lessons in one job of a cluster, at most; one machine needs one job.")
     site: Site = Field(Site(), description="What the pages around the lessons say.")
     limits: Limits = Field(Limits(), description="What one worker process may use.")
     isolation: Isolation = Field(Isolation(), description="How strongly a worker must be confined.")

@@ -199,9 +199,10 @@ def _only_touched(room: Path, lesson: Path, made: dict[str, Any], now_seen: Seen
     return True
 
 
-def batches(slugs: Sequence[str], work: Path, size: int) -> list[str]:
+def batches(slugs: Sequence[str], work: Path, size: int | None) -> list[str]:
     """Part due lessons into batches, each a file `work/batches/<batch>.plan` with a slug a line; answers their names.
 
+    `size` is how many lessons a batch has at most; None for one batch of all, as one machine needs no second one.
     Each run's batches have names of their own, so that what an earlier run left behind is nothing to this one.
     """
     folder = work / "batches"
@@ -210,6 +211,7 @@ def batches(slugs: Sequence[str], work: Path, size: int) -> list[str]:
         return []
     folder.mkdir(parents=True, exist_ok=True)
     (work / "site.json").unlink(missing_ok=True)  # else Snakemake would see no need for what leads to it
+    size = size or len(slugs)
     parts = [slugs[at : at + size] for at in range(0, len(slugs), size)]
     return [_planned(folder, part) for part in parts]
 

@@ -19,7 +19,7 @@ from lessonpress.errors import LessonError
 from lessonpress.settings import Config, Isolation, Limits
 from tests.hostile import attacks, world
 
-EMPTY: dict[str, Any] = {"schema": 1, "runs": {}, "modules": {}, "blobs": {}}
+EMPTY = b'{"schema": 1, "runs": {}, "modules": {}, "blobs": {}}'
 
 
 def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:

@@ -244,7 +244,7 @@ def judged(house: Config, tmp_path: Path, checks: str) -> list[dict[str, Any]]:
     """The checks of another checks.py on the tiny lesson's capture."""
     config = tiny.repository(tmp_path)
     (config.lesson(tiny.SLUG) / "checks.py").write_text(checks, encoding="utf-8")
-    captured = canon.read(house.room(tiny.SLUG) / "capture.json")
+    captured = (house.room(tiny.SLUG) / "capture.json").read_bytes()
     return judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)[0]
 
 
@@ -368,7 +368,7 @@ def test_a_file_of_checks_asserts_something(tmp_path: Path) -> None:
     with pytest.raises(
         LessonError, match=r"lesson\.yaml:8: checks: checks\.py has no function that begins with check_; "
     ):
-        judging.checks(config, lesson.read(config.lesson("echo")), tiny.capture())
+        judging.checks(config, lesson.read(config.lesson("echo")), canon.compact(tiny.capture()).encode())
 
 
 def test_a_check_that_measures_nothing_fails(house: Config, tmp_path: Path) -> None:
@@ -385,6 +385,6 @@ def test_checks_need_nothing_of_ours_and_no_torch(house: Config, tmp_path: Path)
     (config.lesson(tiny.SLUG) / "layers_of_check.py").write_text("x = 1\n")
     shutil_target = config.lesson(tiny.SLUG) / "checks.py"
     shutil_target.write_text(text)
-    captured = canon.read(house.room(tiny.SLUG) / "capture.json")
+    captured = (house.room(tiny.SLUG) / "capture.json").read_bytes()
     (found,), _ = judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)
     assert (found["id"], found["sentence"], found["line"]) == ("check_it", "It holds.", 5)

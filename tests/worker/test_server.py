@@ -40,7 +40,7 @@ def record(folder: Path, config: Config) -> str:
     """What a lesson's run records, as one text, without the facts of the moment."""
     captured, mutants = execute.run(config, hashing.source(lesson.read(folder)), folder)
     captured["provenance"] = {**captured["provenance"], "capturedAt": "", "isolation": ""}
-    return canon.dumps([captured, mutants])
+    return canon.dumps([captured, canon.loads(mutants)])
 
 
 def alone(folder: Path, config: Config, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -177,6 +177,20 @@ def test_one_lesson_that_fails_takes_no_other_with_it(house: House) -> None:
     assert "1 of 2 lessons failed" in again.stdout + again.stderr
 
 
+def test_no_job_waits_for_another_to_give_its_core_back(house: House) -> None:
+    """Snakemake would look for a free core all the time, and take half of one for it."""
+    shutil.copytree(house.lesson, house.folder / "lessons" / "second")
+    recipe = house.folder / "lessons" / "second" / "lesson.yaml"
+    recipe.write_text(recipe.read_text(encoding="utf-8").replace(f"slug: {TINY}", "slug: second"))
+    shutil.copytree(house.lesson, house.folder / "lessons" / "Not A Slug")
+    done = house.snakemake("--config", "batch=1", "--verbose")
+    said = done.stdout + done.stderr
+    assert "second: published revision" in said
+    assert "Not A Slug" in said
+    produced, _, _ = said.partition("second: published revision")
+    assert produced.count("Selected jobs") <= 10
+
+
 def test_a_file_between_can_be_asked_for(published: House) -> None:
     """A curator names a lesson's file and gets it, made as the batches make it; then there is nothing to do."""
     capture = f"work/{TINY}/capture.json"

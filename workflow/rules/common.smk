@@ -15,7 +15,10 @@ if workflow.is_main_process:  # on another node a batch is what its plan says
     stages.note_code(Path(WORK))
     stages.ask_again(Path(WORK))
     stages.drop_stale_pages(Path(WORK), Path(RESULTS), SETTINGS.site.model_dump())
-    BATCHES = stages.batches(stages.due(SLUGS, SETTINGS), Path(WORK), SETTINGS.batch)
+    # Snakemake looks for a free core without a pause while a job waits for one (with a throttle of 0 s, as in our
+    # profile): on one machine one job takes all cores and all lessons.
+    SIZE = SETTINGS.batch if workflow.resource_settings.nodes else None
+    BATCHES = stages.batches(stages.due(SLUGS, SETTINGS), Path(WORK), SIZE)
 
 
 wildcard_constraints:

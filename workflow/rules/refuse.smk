@@ -1,5 +1,7 @@
 # Folders that no slug can name. Never made, so that a run with such a folder fails, after all that can be done is done.
 rule refuse:
+    input:
+        done=expand(f"{WORK}/batches/{{batch}}.done", batch=BATCHES),
     output:
         f"{WORK}/refused",
     log:

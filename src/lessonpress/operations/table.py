@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -148,11 +149,17 @@ def _bind(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any,
         if len(rest) > 1 or (rest and not isinstance(rest[0], list | tuple)):
             args = [*args[:at], rest]
     try:
-        bound = inspect.signature(row.kernel).bind(*args, **kwargs)
+        bound = _signature(row.kernel).bind(*args, **kwargs)
     except TypeError as error:
         raise Unsupported(f"{row.name}: {error}") from error
     bound.apply_defaults()
     return tuple(bound.arguments.values())
+
+
+@cache
+def _signature(kernel: Callable[..., Any]) -> inspect.Signature:
+    """What a kernel takes; asked again for every call of every run."""
+    return inspect.signature(kernel)
 
 
 def perform(bound: Bound, args: Sequence[Any]) -> Any:
@@ -181,7 +188,7 @@ def _affordable(args: Sequence[Any]) -> None:
 def _call(row: Operation, args: Sequence[Any]) -> Any:
     """Call a kernel by parameter name, so that keyword-only parameters may be among them."""
     positional, named = [], {}
-    for value, parameter in zip(args, inspect.signature(row.kernel).parameters.values(), strict=True):
+    for value, parameter in zip(args, _signature(row.kernel).parameters.values(), strict=True):
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             named[parameter.name] = value
         else:

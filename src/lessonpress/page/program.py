@@ -17,14 +17,16 @@ _DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</scrip
 STATISTICS = frozenset(["sum", "mean", "min", "max", "argmax", "argmin", "norm"])  # metrics that a page can compute
 
 
-def live(captured: Mapping[str, Any], experiment: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def live(
+    captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], experiment: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
     """The data with which a page runs the cases (the execution, without cases), or None where it cannot.
 
-    `experiment` is the recipe's, as plain data. The answer holds `program`, `families` of its operations, `tensors`
-    and `cases` with packed arrays (`pack`), and for each recorded matrix, vector and metric where it is read:
-    `{"ports", "shape", "at"}`, or None for what only the record has.
+    `built` is what `replay.of_runs` made of the capture, `experiment` the recipe's, as plain data. The answer holds
+    `program`, `families` of its operations, `tensors` and `cases` with packed arrays (`pack`), and for each recorded
+    matrix, vector and metric where it is read: `{"ports", "shape", "at"}`, or None for what only the record has.
     """
-    playable = replay.playable(captured)
+    playable = replay.playable(captured, built)
     if playable is None:
         return None
     case = next(iter(playable["cases"]))

@@ -143,10 +143,12 @@ def recorded_only(manifest: Mapping[str, Any]) -> str:
     return "its numbers are too many for a page" if told.get("covered") else "it was published without a program"
 
 
-def steps(manifest: Mapping[str, Any], sources: Mapping[str, str], marked: terms.Terms) -> tuple[Step, ...]:
+def steps(
+    manifest: Mapping[str, Any], sources: Mapping[str, str], listings: Sequence[listing.Listing], marked: terms.Terms
+) -> tuple[Step, ...]:
     """The steps in order, each with its node in words and the source it runs."""
     layers = {layer["id"]: layer for layer in manifest.get("layers") or []}
-    lines = {each.name: each.lines for each in listing.listings(sources)}
+    lines = {each.name: each.lines for each in listings}
     return tuple(
         Step(
             str(step["id"]),

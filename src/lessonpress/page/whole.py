@@ -83,15 +83,16 @@ def _parts(
     manifest: Mapping[str, Any], recipe: Mapping[str, Any], sources: Mapping[str, str], marked: terms.Terms
 ) -> dict[str, Any]:
     """What was recorded, drawn and published."""
+    listings = listing.listings({name: text for name, text in sources.items() if name != recipe.get("checks")})
     return {
         "experiment": example.experiment(manifest, recipe, marked),
         "questions": view.questions(recipe),
-        "steps": view.steps(manifest, sources, marked),
+        "steps": view.steps(manifest, sources, listings, marked),
         "layers": view.layers(manifest, sources),
         "nodes": len(manifest.get("layers") or []),
         "idle": [str(name) for name in manifest.get("idle") or []],
         "unused": [str(name) for name in manifest.get("unusedInputs") or []],
-        "listings": listing.listings({name: text for name, text in sources.items() if name != recipe.get("checks")}),
+        "listings": listings,
         "checks_file": recipe.get("checks") or "",
         "class_name": str(manifest.get("className") or ""),
         "checks": view.checks(manifest),

@@ -13,7 +13,7 @@ import json
 import linecache
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,12 @@ class Failed(Exception):
 
 
 def judge(
-    capture: Mapping[str, Any], folder: str, task: Mapping[str, Any], mutants: Mapping[str, Any] | None = None
+    capture: Mapping[str, Any], folder: str, task: Mapping[str, Any], mutants: str = "{}"
 ) -> dict[str, Any]:
     """Run every `check_…` of the lesson's file in file order, and the metrics asked for. Raises Failed.
 
-    The checks also run on every broken variant; one that raises there has failed on it, and measured no number.
+    The checks also run on every broken variant, whose records `mutants` holds as JSON by id; one that raises there has
+    failed on it, and measured no number.
     """
     places = Places(folder)
     functions = _functions(folder, task["file"], places)
@@ -46,10 +47,8 @@ def judge(
             if name.startswith("check_"):
                 checks.append(_check(name, function, runs, places))
     metrics = [_metric(functions, metric, runs, places) for metric in task["metrics"]]
-    broken = {
-        name: [_on_broken(check, functions[check["id"]], recorded.Runs(variant), places) for check in checks]
-        for name, variant in (mutants or {}).items()
-    }
+    broken = {name: [_on_broken(check, functions[check["id"]], variant, places) for check in checks]
+              for name, variant in _variants(mutants)}  # fmt: skip
     return {"checks": checks, "metrics": metrics, "mutants": broken}
 
 
@@ -86,6 +85,18 @@ def _on_broken(
         return _check(check["id"], function, runs, places)
     except Failed:
         return {**check, "measured": "NaN"}
+
+
+def _variants(mutants: str) -> Iterator[tuple[str, recorded.Runs]]:
+    """What each broken variant recorded. Nobody has looked at it yet: lesson code may have sent anything."""
+    try:
+        for name, variant in json.loads(mutants).items():
+            yield name, recorded.Runs(variant)
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        message = "what the broken variants recorded is not the worker's"
+        raise Failed({"stage": "check", "run": None, "type": type(error).__name__, "message": message, "place": None,
+                      "expected": "an answer that lesson code has not touched", "code": None,
+                      "context": None}) from error  # fmt: skip
 
 
 def _evidence(result: Any) -> tuple[float, float, str]:
@@ -136,10 +147,10 @@ def main() -> None:
     channel.seal()
     with open(capture_file, encoding="utf-8") as capture, open(task_file, encoding="utf-8") as task:
         loaded, wanted = json.load(capture), json.load(task)
-    mutants: dict[str, Any] = {}
+    mutants = "{}"
     for name in mutants_file:
-        with open(name, encoding="utf-8") as file:
-            mutants = json.load(file)
+        with open(name, encoding="utf-8", errors="replace") as file:
+            mutants = file.read()
     try:
         answer: dict[str, Any] = {"ok": judge(loaded, folder, wanted, mutants)}
     except Failed as error:

@@ -31,6 +31,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
     def __init__(self, *folders: str) -> None:
         self.folders = list(folders)
+        self.before = frozenset(sys.modules)  # torch's two thousand, which need not be looked through again
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -79,10 +80,12 @@ def _forget() -> None:
     for finder in [finder for finder in sys.meta_path if isinstance(finder, Finder)]:
         sys.meta_path.remove(finder)
         within = tuple(os.path.join(folder, "") for folder in finder.folders)
-        for name, module in list(sys.modules.items()):
+        for name in sys.modules.keys() - finder.before:
+            module = sys.modules[name]
             ours = name.startswith(str(__package__))  # in a bundle this code lies in the lesson's folder
             # A folder without __init__.py is a module without a file, and holds the modules that were imported from it.
-            places = [getattr(module, "__file__", None) or "", *map(str, vars(module).get("__path__") or ())]
+            own = getattr(module, "__dict__", {})
+            places = [own.get("__file__") or "", *map(str, own.get("__path__") or ())]
             if not ours and any(f"{place}{os.sep}".startswith(within) for place in places):
                 del sys.modules[name]
 

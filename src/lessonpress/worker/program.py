@@ -4,7 +4,8 @@ It is asked with three arguments: the plan's file, the lesson's folder, and MUTA
 every broken variant of the plan, each with one place changed.
 
 The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
-cannot forge them. The third is the answer, `{"ok": …, "mutants": {…}}` or `{"error": …}`.
+cannot forge them. The third is the answer, `{"ok": …}` or `{"error": …}`; after the former comes a line with what the
+variants recorded, by id.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def main() -> None:
     channel.seal()
     channel.say(run.facts())
     try:
-        answer: dict[str, Any] = {"ok": run.whole(plan, folder), "mutants": run.variants(plan, mutants)}
+        answers: list[Any] = [{"ok": run.whole(plan, folder)}, run.variants(plan, mutants)]
     except run.Failed as error:
-        answer = {"error": error.told}
-    channel.say(answer)
+        answers = [{"error": error.told}]
+    for answer in answers:
+        channel.say(answer)
     channel.end()

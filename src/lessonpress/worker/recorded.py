@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Address:
     call: int | str | None
 
 
+@lru_cache(maxsize=4096)  # checks ask for the same places of run after run
 def parse(text: str) -> Address:
     """Read an address. Raises NoSuchAddress for text that is none."""
     head = HEAD.match(text)

@@ -33,10 +33,12 @@ def raw_bytes(tensor: Tensor) -> bytes:
 
 def readable(tensor: Tensor) -> bool:
     """Whether a tensor's numbers can be copied out: not on the meta device, nested, or wrapped by something."""
-    if type(tensor) not in PLAIN and type(tensor).__torch_dispatch__ is not Tensor.__torch_dispatch__:
-        return False  # the author's class decides what its numbers are
-    return not (tensor.is_meta or tensor.is_nested or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-                or isinstance(tensor, (UninitializedParameter, UninitializedBuffer)))  # fmt: skip
+    if type(tensor) not in PLAIN:
+        if type(tensor).__torch_dispatch__ is not Tensor.__torch_dispatch__:
+            return False  # the author's class decides what its numbers are
+        if isinstance(tensor, (UninitializedParameter, UninitializedBuffer)):
+            return False
+    return not (tensor.is_meta or tensor.is_nested or torch._C._functorch.is_functorch_wrapped_tensor(tensor))
 
 
 def version(tensor: Tensor) -> int:
