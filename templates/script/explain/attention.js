@@ -63,6 +63,8 @@ EXPLAIN.MultiheadAttention = ([w, p, q, k, v, padding, , mask, average], place, 
   const heads = counted(p.num_heads, readOf(w, p, [q, k, v], padding, mask, n, t));
   const bias = w["out_proj.bias"];
   const pairs = heads.flatMap(({ mean }) => mean).map((value, r) => [value, ref(w["out_proj.weight"], [e, r])]);
-  const told = products(pairs, bias && ref(bias, [e]), ["What the heads read", "Weight"]);
+  const told = products(pairs, bias && ref(bias, [e]), ["Reads", "Weight"]);
+  told.blocks[0].head.unshift("Head");
+  told.blocks[0].rows.forEach((row, r) => row.unshift(String(Math.floor((r * p.num_heads) / p.embed_dim))));
   return { ...told, blocks: [{ says: `${says} What the heads read is joined and mapped once more.` }, ...told.blocks, ...heads.map((head, i) => ({ fold: `Head ${i}`, blocks: [headTable(head)] }))] };
 };

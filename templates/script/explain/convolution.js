@@ -12,7 +12,7 @@ const weighed = (x, weight, place, window, [first, from], says, weightAt, bias) 
   const lead = place.slice(0, -rank - 1);
   const pairs = counted(first, (c) => window.flatMap((at, i) => (at ? [[ref(x, [...lead, from + c, ...at]), ref(weight, [...weightAt(c), ...placeOf(i, weight.shape.slice(2))])]] : []))).flat();
   const told = products(pairs, bias && ref(bias, [place[lead.length]]));
-  const padded = window.includes(null) ? ` ${window.filter((at) => !at).length} places of the kernel lie beside the input and add nothing.` : "";
+  const padded = window.includes(null) ? ` Where the kernel lies beside the input, at ${window.filter((at) => !at).length} of its ${window.length} places, it adds nothing.` : "";
   return { ...told, blocks: [{ says: says + (bias ? ", plus a bias." : ".") + padded }, ...told.blocks] };
 };
 const convolution = (x, weight, bias, stride, padding, dilation, groups, place) => {
