@@ -13,6 +13,7 @@ globalThis.lesson = {
   input: (id, name) => Array.from(machine.flat(caseData(id).inputs[name])),
   ports: live.program.ports.map((port) => ({ port, name: portName(port), shape: now.values[port].shape })),
   explain: (port, at) => explain({ port, at }),
+  follow: (port, at) => follow({ port, at }),
   move,
   selfTest,
 };

@@ -11,11 +11,28 @@ const argument = (a) => {
   return "dict" in a ? Object.fromEntries(Object.entries(a.dict).map(([key, value]) => [key, argument(value)])) : a;
 };
 const isTensor = (a) => a !== null && typeof a === "object" && "port" in a;
-const ref = (x, place) => ({ port: x.port, at: atPlace(place, x.shape) });
+const ref = (x, place) => asRead({ port: x.port, at: atPlace(place, x.shape) });
+// Where a step has written into the memory of an element, those who read it later read what that step gave.
+let reading = 0; // the step that is written out
+const asRead = (part) => {
+  const x = now.slots[live.program.ports.indexOf(part.port)];
+  if (!x || Object.is(machine.flat(x)[part.at], valueOf(part))) return part;
+  const lying = (y) => machine.flat({ ...y, data: y.data.map((_, i) => i) });
+  const cell = lying(x)[part.at];
+  for (let s = (stepOf[part.port] ?? -1) + 1; s < reading; s++) {
+    for (const [slot] of live.program.steps[s].out) {
+      const at = now.slots[slot].data === x.data ? lying(now.slots[slot]).indexOf(cell) : -1;
+      const other = { port: live.program.ports[slot], at };
+      if (at >= 0 && !Object.is(valueOf(other), valueOf(part))) part = other; // a view that shows the same wrote nothing
+    }
+  }
+  return part;
+};
 const valueOf = (part) => (typeof part === "number" ? part : now.values[part.port] ? machine.flat(now.values[part.port])[part.at] : NaN);
 const total = (parts) => parts.reduce((sum, part) => sum + valueOf(part), 0);
+const fitted = (shape, place) => shape.map((n, d) => (n === 1 ? 0 : place[place.length - shape.length + d]));
 // The element of `x` that takes part in the element at `place` of a result to which it was broadcast.
-const spread = (x, place) => ref(x, x.shape.map((n, d) => (n === 1 ? 0 : place[place.length - x.shape.length + d])));
+const spread = (x, place) => ref(x, fitted(x.shape, place));
 const products = (pairs, bias, names = ["Input", "Weight"]) => {
   const sum = pairs.reduce((s, [a, b]) => s + valueOf(a) * valueOf(b), 0);
   const rows = pairs.map(([a, b]) => [a, b, valueOf(a) * valueOf(b)]);
@@ -47,25 +64,26 @@ const elementwise = (step, place) => {
   return { value, blocks: [{ says: parts.length > 1 ? "Two tensors, element by element." : "A function of one element." }, { line: [...line, value] }] };
 };
 // Moved, not changed: the same kernel on numbered elements tells where one came from.
+const DATA = { setitem: [0, 2], index_put: [0, 2], scatter: [0, 3], index_copy: [0, 3], copy: [0, 1] }; // where data stand
 const moved = (step, place, out) => {
   const slots = live.program.ports.map((port) => now.values[port]);
   const sources = [];
-  const numbered = (slot) => {
-    const x = slots[slot];
-    const first = sources.reduce((n, each) => n + each.size, 1);
-    const size = sizeOf(x.shape);
-    sources.push({ port: live.program.ports[slot], first, size });
-    return machine.nd(x.shape, machine.FLOAT, Float64Array.from({ length: size }, (_, i) => first + i));
+  const numbered = (a, plain) => {
+    if (Array.isArray(a)) return a.map((each, i) => numbered(each, plain[i]));
+    if (!(a?.slot in slots)) return plain;
+    const { shape, kind } = plain;
+    const first = sources.reduce((n, each) => n + each.size, 2 ** 40); // no number of the code's own
+    const size = sizeOf(shape);
+    sources.push({ port: live.program.ports[a.slot], first, size });
+    return machine.nd(shape, kind || machine.FLOAT, Float64Array.from({ length: size }, (_, i) => first + i));
   };
   const args = machine.decode(step.args, slots);
-  const data = step.args[0];
-  args[0] = Array.isArray(data) ? data.map((a) => numbered(a.slot)) : numbered(data.slot);
+  for (const i of DATA[step.op] ?? [step.args[0].dict ? 2 : 0]) args[i] = numbered(step.args[i], args[i]);
   const leaf = [machine.op[step.op](...args)].flat(Infinity).filter((x) => x !== null)[out];
-  const number = machine.flat(leaf)[atPlace(place, leaf.shape)];
+  const number = machine.flat(leaf)[atPlace(fitted(leaf.shape, place), leaf.shape)];
   const source = sources.find(({ first, size }) => number >= first && number < first + size);
-  if (!source && /^tri[lu]$/.test(step.op)) return { value: 0, blocks: [{ says: `${step.op} keeps one side of the diagonal and puts 0 on the other.` }] };
-  if (!source) return step.op === "pad" ? { value: Number(step.args[3] ?? 0), blocks: [{ says: "pad puts this number before or behind those that were there." }] } : null;
-  const part = { port: source.port, at: number - source.first };
+  if (!source) return { value: number, blocks: [{ says: `${step.op} puts this number here; it comes from no tensor.` }] };
+  const part = asRead({ port: source.port, at: number - source.first });
   return { value: valueOf(part), blocks: [{ says: `${step.op} moves numbers and changes none. This one was` }, { line: [part] }] };
 };
 // Made from the model's own code: the same kernel once more.
@@ -75,7 +93,7 @@ const created = (step, place, out) => {
   const value = machine.flat(leaf)[atPlace(place, leaf.shape)];
   return { value, blocks: [{ says: `${step.op} takes this number from the model's code, not from the data.` }, { line: [value] }] };
 };
-const MOVES = new Set(["alias", "clone", "contiguous", "cast", "copy", "Identity", "Flatten"]);
+const MOVES = new Set(["alias", "clone", "contiguous", "copy", "dropout", "Dropout"]);
 const wayOf = (step) => {
   if (EXPLAIN[step.op]) return (place, out) => EXPLAIN[step.op](argument(step.args), place, out, step);
   const family = live.families[step.op];
@@ -105,7 +123,8 @@ const explain = ({ port, at }) => {
     const kind = port.slice(0, port.indexOf(":"));
     return { blocks: [{ says: GIVEN[kind] ?? GIVEN.param }], value: valueOf({ port, at }), inputs: [], whole: false };
   }
-  const step = live.program.steps[stepOf[port]];
+  reading = stepOf[port];
+  const step = live.program.steps[reading];
   const out = step.out.findIndex(([slot]) => live.program.ports[slot] === port);
   let told = null;
   try {

@@ -19,19 +19,20 @@ const caseData = (id) => {
   return given[id];
 };
 // `inputs` are the reader's own arrays, by name; null as long as nothing was moved.
-const now = { id: live ? Object.keys(live.cases)[0] : null, inputs: null, values: null };
+const now = { id: live ? Object.keys(live.cases)[0] : null, inputs: null, values: null, slots: null };
 const watchers = [];
-const compute = (id, inputs) => {
+const compute = (id, inputs, slots) => {
   const told = caseData(id);
-  return machine.runProgram(live.program, { ...told.inputs, ...inputs }, told.tensors);
+  return machine.runProgram(live.program, { ...told.inputs, ...inputs }, told.tensors, slots);
 };
 const inputOf = (name) => now.inputs?.[name] ?? caseData(now.id).inputs[name];
 // Take other inputs (null: the recorded ones), compute, and tell everyone who shows a number.
 const move = (inputs) => {
   if (!live) return null;
   try {
-    const values = compute(now.id, inputs ?? {});
-    Object.assign(now, { inputs, values });
+    const slots = [];
+    const values = compute(now.id, inputs ?? {}, slots);
+    Object.assign(now, { inputs, values, slots });
   } catch (error) {
     return error.message;
   }

@@ -180,9 +180,9 @@ const guard = (step, result) => {
   }
 };
 // Repeats a recorded program. `inputs` and `tensors` map names to arrays; the result maps every port ("input:state",
-// "param:head.weight", "7:" or "7:1.0" for a call's output) to a copy of its value when it arose.
-const runProgram = (program, inputs, tensors) => {
-  const slots = [];
+// "param:head.weight", "7:" or "7:1.0" for a call's output) to a copy of its value when it arose. `slots` takes the
+// arrays themselves, whose memory later steps may have written to.
+const runProgram = (program, inputs, tensors, slots = []) => {
   const values = {};
   const keep = (slot, x) => {
     slots[slot] = x;

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_START = re.compile(r"^(?:op\.(\w+) =|(?:const|function) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
 
@@ -19,21 +18,26 @@ def interpreter() -> str:
 
 @cache
 def definitions() -> dict[str, str]:
-    """Every definition of the kernel files by name: `op.add` for a kernel, `erf` for what kernels share.
+    """Every definition of the kernel files by name: `op.add` for a kernel, `erf` for what kernels share."""
+    return parted("op", [path for path in sorted(_HERE.glob("*.js")) if path.name != "interpreter.js"])
 
-    A definition starts at the left margin with `op.NAME =`, `const NAME` or `function NAME` and ends at the next.
+
+def parted(table: str, paths: Iterable[Path]) -> dict[str, str]:
+    """The definitions of script files by name, in their order: `op.add` for an entry of the table `op`.
+
+    A definition starts at the left margin with `op.NAME =` or `const NAME` and ends at the next one.
+    Raises ValueError for a name that is defined twice.
     """
+    start = re.compile(rf"^(?:{table}\.(\w+) =|const (\w+))", re.MULTILINE)
     found: dict[str, str] = {}
-    for path in sorted(_HERE.glob("*.js")):
-        if path.name == "interpreter.js":
-            continue
+    for path in paths:
         text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
-        starts = list(_START.finditer(text))
-        for start, following in zip(starts, [*starts[1:], None], strict=True):
-            name = f"op.{start[1]}" if start[1] else start[2]
+        starts = list(start.finditer(text))
+        for here, following in zip(starts, [*starts[1:], None], strict=True):
+            name = f"{table}.{here[1]}" if here[1] else here[2]
             if name in found:
                 raise ValueError(f"{path.name}: {name} is defined twice")
-            found[name] = text[start.start() : following.start() if following else None].rstrip()
+            found[name] = text[here.start() : following.start() if following else None].rstrip()
     return found
 
 
@@ -45,9 +49,26 @@ def kernels() -> frozenset[str]:
 
 @cache
 def needs(name: str) -> frozenset[str]:
-    """What one definition mentions of the others, by name."""
-    words = set(re.findall(r"op\.\w+|(?:(?<![.\w])|(?<=\.\.\.))\w+", definitions()[name]))
-    return frozenset(words & definitions().keys()) - {name}
+    """What one definition of the kernel files mentions of the others, by name."""
+    return mentioned("op", definitions(), name)
+
+
+def mentioned(table: str, known: Mapping[str, str], name: str) -> frozenset[str]:
+    """What the definition `name` mentions of the others, by name."""
+    words = set(re.findall(rf"{table}\.\w+|(?:(?<![.\w])|(?<=\.\.\.))\w+", known[name]))
+    return frozenset(words & known.keys()) - {name}
+
+
+def chosen(known: Mapping[str, str], names: Iterable[str], needed: Callable[[str], Iterable[str]]) -> list[str]:
+    """The definitions `names` with all that they need, in their order. Raises KeyError for an unknown name."""
+    wanted: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting.extend(needed(name))
+    return [text for name, text in known.items() if name in wanted]
 
 
 def javascript(names: Iterable[str]) -> str:
@@ -56,12 +77,5 @@ def javascript(names: Iterable[str]) -> str:
     The text defines `runProgram`, `tensor` and `nested` in the scope where it stands.
     Raises KeyError for an operation without a kernel.
     """
-    wanted: set[str] = set()
-    waiting = [f"op.{name}" for name in names]
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting.extend(needs(name))
-    chosen = [text for name, text in definitions().items() if name in wanted]
-    return "\n".join([interpreter().rstrip(), *chosen]) + "\n"
+    used = chosen(definitions(), (f"op.{name}" for name in names), needs)
+    return "\n".join([interpreter().rstrip(), *used]) + "\n"

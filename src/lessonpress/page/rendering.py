@@ -71,7 +71,7 @@ def script(*parts: str | Path) -> Markup:
 def warm() -> None:
     """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
     _environment().get_template("lesson.html.jinja")
-    for path in sorted((templates_folder() / "script").rglob("*.js")):
+    for path in sorted((templates_folder() / "script").glob("*.js")):
         shrink.shrink(path.read_text(encoding="utf-8"))
 
 

@@ -17,7 +17,7 @@ def joined(parts: Iterable[str]) -> str:
     return out
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def shrink(script: str) -> str:
     """A script with the same effect and fewer bytes; it must end its statements with semicolons."""
     out, gap = [""], False

@@ -19,7 +19,10 @@ EXPLAIN.matmul = ([a, b], place) => {
   const told = products(pairs, null, ["Left", "Right"]);
   return { ...told, blocks: [{ says: "A row times a column, added up." }, ...told.blocks] };
 };
-for (const name of ["mm", "bmm", "mv", "dot"]) EXPLAIN[name] = EXPLAIN.matmul;
+EXPLAIN.mm = EXPLAIN.matmul;
+EXPLAIN.bmm = EXPLAIN.matmul;
+EXPLAIN.mv = EXPLAIN.matmul;
+EXPLAIN.dot = EXPLAIN.matmul;
 EXPLAIN.addmm = ([x, a, b, beta, alpha], place) => {
   const told = EXPLAIN.matmul([a, b], place);
   const start = spread(x, place);
@@ -31,4 +34,50 @@ EXPLAIN.embedding = ([x, weight], place) => {
   const [id, column] = [ref(x, place.slice(0, -1)), place[place.length - 1]];
   const cell = ref(weight, [valueOf(id), column]);
   return { value: valueOf(cell), blocks: [{ says: `A look-up: the token's id picks a row of the table, this is its column ${column}.` }, { line: ["row ", id, ", column ", String(column), ": ", cell] }] };
+};
+// Products of several tensors, one sum for each place of the result.
+const manifold = (rows, says, bias) => {
+  const lines = rows.map((parts) => [...parts, parts.reduce((value, part) => value * valueOf(part), 1)]);
+  const sum = total(lines.map((line) => line[line.length - 1]));
+  const value = sum + (bias ? valueOf(bias) : 0);
+  const head = [...counted(rows[0]?.length ?? 0, (i) => `Factor ${i + 1}`), "Product"];
+  return { value, blocks: [{ says }, { head, rows: lines, total: ["Sum of the products", sum] }, ...(bias ? [{ line: [sum, " + bias ", bias, " = ", value] }] : [])] };
+};
+EXPLAIN.einsum = ([equation, operands, bias], place) => {
+  const [left, right] = equation.replace(/\s/g, "").split("->");
+  const named = left.split(",").map((term, i) => {
+    const dots = operands[i].shape.length - term.replace("...", "").length;
+    return term.replace("...", dots ? "0123456789".slice(-dots) : "");
+  });
+  const letters = [...new Set(named.join(""))];
+  const dots = letters.filter((c) => /\d/.test(c)).sort().join("");
+  const single = letters.filter((c) => /\D/.test(c) && named.join("").split(c).length === 2).sort().join("");
+  const result = right === undefined ? dots + single : right.replace("...", dots);
+  const inner = letters.filter((c) => !result.includes(c));
+  const sizes = inner.map((c) => Math.max(...named.map((term, i) => (term.includes(c) ? operands[i].shape[term.indexOf(c)] : 1))));
+  const rows = counted(sizeOf(sizes), (at) => {
+    const own = Object.fromEntries([...inner.map((c, d) => [c, placeOf(at, sizes)[d]]), ...[...result].map((c, d) => [c, place[d]])]);
+    return operands.map((x, i) => ref(x, [...named[i]].map((c, d) => (x.shape[d] === 1 ? 0 : own[c]))));
+  });
+  return manifold(rows, inner.length ? `Products added up over ${inner.join(", ")}, after ${equation}.` : `One product, after ${equation}.`, bias);
+};
+EXPLAIN.outer = (operands, place) => EXPLAIN.einsum(["i,j->ij", operands], place);
+EXPLAIN.bilinear = ([a, b, weight, bias], place) => EXPLAIN.einsum(["...i,oij,...j->...o", [a, weight, b], bias && ref(bias, [place[place.length - 1]])], place);
+EXPLAIN.Bilinear = ([w, , a, b], place) => EXPLAIN.bilinear([a, b, w.weight, w.bias], place);
+EXPLAIN.trace = ([x], place) => EXPLAIN.einsum(["ii->", [x]], place);
+EXPLAIN.tensordot = ([a, b, dims], place) => {
+  const [m, n] = [a.shape.length, b.shape.length];
+  const [ours, theirs] = (Array.isArray(dims) ? dims : [counted(dims, (d) => m - dims + d), counted(dims, (d) => d)]).map((list, i) => list.map((d) => (d + [m, n][i]) % [m, n][i]));
+  const first = counted(m, (d) => String.fromCharCode(97 + d));
+  const other = counted(n, (d) => (theirs.includes(d) ? first[ours[theirs.indexOf(d)]] : String.fromCharCode(110 + d)));
+  const rest = [...first.filter((_, d) => !ours.includes(d)), ...other.filter((_, d) => !theirs.includes(d))];
+  return EXPLAIN.einsum([`${first.join("")},${other.join("")}->${rest.join("")}`, [a, b]], place);
+};
+EXPLAIN.inner = ([a, b], place) => {
+  if (!a.shape.length || !b.shape.length) return manifold([[spread(a, place), spread(b, place)]], "One product.");
+  return EXPLAIN.tensordot([a, b, [[-1], [-1]]], place);
+};
+EXPLAIN.cdist = ([a, b, p], place) => {
+  const [lead, [i, j]] = [place.slice(0, -2), place.slice(-2)];
+  return distance(counted(a.shape[a.shape.length - 1], (k) => [spread(a, [...lead, i, k]), spread(b, [...lead, j, k])]), p);
 };

@@ -30,8 +30,8 @@ const rnnUnit = (w, suffix, j, size, xs, hs, p) => {
   const value = f(sums.x.value + sums.h.value);
   return { value, blocks: [{ line: [`${p.nonlinearity}(`, sums.x.value, " + ", sums.h.value, ") = ", value] }, gateBlocks("The sums", sums)] };
 };
-const lstmUnit = (w, j, size, xs, hs, held, out) => {
-  const parts = [0, 1, 2, 3].map((k) => gate(w, "", k * size + j, xs, hs));
+const lstmUnit = (w, suffix, j, size, xs, hs, held, out) => {
+  const parts = [0, 1, 2, 3].map((k) => gate(w, suffix, k * size + j, xs, hs));
   const [write, keep, fresh, show] = parts.map(({ x, h }, k) => (k === 2 ? Math.tanh : logistic)(x.value + h.value));
   const memory = keep * valueOf(held) + write * fresh;
   const value = out ? memory : show * Math.tanh(memory);
@@ -52,31 +52,45 @@ const cellOf = (unit) => ([w, p, x, h], place) => {
   const hs = h ? line(h, p.hidden_size) : zeros(p.hidden_size);
   return unit(w, "", place[place.length - 1], p.hidden_size, line(x, p.input_size), hs, p);
 };
-EXPLAIN.LSTMCell = ([w, p, x, state], [b, j], out) => {
+EXPLAIN.LSTMCell = ([w, p, x, state], place, out) => {
   const [h, c] = state ?? [];
-  const line = (t, n) => counted(n, (i) => ref(t, [b, i]));
-  return lstmUnit(w, j, p.hidden_size, line(x, p.input_size), h ? line(h, p.hidden_size) : zeros(p.hidden_size), c ? ref(c, [b, j]) : 0, out);
+  const [before, j] = [place.slice(0, -1), place[place.length - 1]];
+  const line = (t, n) => counted(n, (i) => ref(t, [...before, i]));
+  return lstmUnit(w, "", j, p.hidden_size, line(x, p.input_size), h ? line(h, p.hidden_size) : zeros(p.hidden_size), c ? ref(c, place) : 0, out);
 };
-const layerOf = (unit) => ([w, p, x, h], place, out, step) => {
-  if (p.num_layers !== 1 || x.shape.length !== 3) return null;
-  const seen = tensorAt(live.program.ports[step.out[0][0]]);
-  const time = p.batch_first ? 1 : 0;
-  const steps = x.shape[time];
-  if (out === 1) {
-    const [direction, b, j] = place;
-    const t = direction ? 0 : steps - 1;
-    const last = ref(seen, [...(p.batch_first ? [b, t] : [t, b]), direction * p.hidden_size + j]);
-    return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
-  }
-  const [t, f] = [place[time], place[2]];
-  const direction = Math.floor(f / p.hidden_size);
-  const [j, b] = [f % p.hidden_size, place[1 - time]];
-  const at = (s, i) => (p.batch_first ? [b, s, i] : [s, b, i]);
-  const earlier = direction ? t + 1 : t - 1;
-  const inside = earlier >= 0 && earlier < steps;
-  const hs = counted(p.hidden_size, (i) => (inside ? ref(seen, at(earlier, direction * p.hidden_size + i)) : h ? ref(h, [direction, b, i]) : 0));
-  const told = unit(w, direction ? "_l0_reverse" : "_l0", j, p.hidden_size, counted(p.input_size, (i) => ref(x, at(t, i))), hs, p);
-  const way = `Position ${t}, read from ${direction ? "right to left" : "left to right"}; ${inside ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
-  return { ...told, blocks: [{ says: way }, ...told.blocks] };
+// Layers over a sequence; one that reads a single sequence without a batch is seen as a batch of one. What a lower
+// layer gives is no tensor of the program: the same kernel with fewer layers gives its numbers.
+const layerOf = (unit, memory) => ([w, p, x, given], place, out, step) => {
+  const single = x.shape.length === 2;
+  const batched = (t) => t && (single ? { ...t, shape: [t.shape[0], 1, t.shape[1]] } : t);
+  const first = p.batch_first && !single;
+  const at = (s, n, i) => (first ? [n, s, i] : [s, n, i]);
+  const [[h, c], input, seen] = [[given].flat().map(batched), batched(x), batched(tensorAt(live.program.ports[step.out[0][0]]))];
+  const [steps, sides, size] = [input.shape[first ? 1 : 0], p.bidirectional ? 2 : 1, p.hidden_size];
+  const args = machine.decode(step.args, live.program.ports.map((port) => now.values[port]));
+  const lower = counted(p.num_layers, (n) => n && machine.flat([machine.op[step.op](args[0], { ...args[1], num_layers: n }, ...args.slice(2))].flat(Infinity)[0]));
+  const sequence = (n) => (n === 0 ? (...to) => ref(input, at(...to)) : n === p.num_layers ? (...to) => ref(seen, at(...to)) : (...to) => lower[n][atPlace(at(...to), seen.shape)]);
+  const told = (layer, side, t, n, j, kind) => {
+    const earlier = side ? t + 1 : t - 1;
+    const within = earlier >= 0 && earlier < steps;
+    const start = (state) => (i) => (state ? ref(state, [layer * sides + side, n, i]) : 0);
+    const hs = counted(size, within ? (i) => sequence(layer + 1)(earlier, n, side * size + i) : start(h));
+    const xs = counted(layer ? sides * size : p.input_size, (i) => sequence(layer)(t, n, i));
+    const held = !memory ? p : within ? told(layer, side, earlier, n, j, 2).value : start(c)(j);
+    const way = `Position ${t}, read from ${side ? "right to left" : "left to right"}; ${within ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
+    const one = unit(w, `_l${layer}${side ? "_reverse" : ""}`, j, size, xs, hs, held, kind);
+    return { ...one, blocks: [{ says: way }, ...one.blocks] };
+  };
+  const [a, b, f] = single ? [place[0], 0, place[1]] : place;
+  if (!out) return told(p.num_layers - 1, Math.floor(f / size), first ? b : a, first ? a : b, f % size, 0);
+  const [layer, side] = [Math.floor(a / sides), a % sides];
+  const t = side ? 0 : steps - 1;
+  if (out === 2 || layer < p.num_layers - 1) return told(layer, side, t, b, f, out === 2 ? 2 : 0);
+  const last = ref(seen, at(t, b, side * size + f));
+  return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
 };
-Object.assign(EXPLAIN, { GRUCell: cellOf(gruUnit), RNNCell: cellOf(rnnUnit), GRU: layerOf(gruUnit), RNN: layerOf(rnnUnit) });
+EXPLAIN.GRUCell = cellOf(gruUnit);
+EXPLAIN.RNNCell = cellOf(rnnUnit);
+EXPLAIN.GRU = layerOf(gruUnit);
+EXPLAIN.RNN = layerOf(rnnUnit);
+EXPLAIN.LSTM = layerOf(lstmUnit, true);

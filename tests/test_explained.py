@@ -1,0 +1,39 @@
+"""Following a number, operation by operation: what the page writes out must be the number itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lessonpress import operations
+from lessonpress.page import rendering, scripts
+from tests import javascript_runner
+from tests.operation_cases import ALL
+from tests.test_operations import bound, job
+
+pytestmark = pytest.mark.browser
+SCRIPTS = rendering.templates_folder() / "script"
+HARNESS = Path(__file__).with_name("js") / "explain.js"
+
+
+def text(part: str | Path) -> str:
+    """A part of a page's script."""
+    return part if isinstance(part, str) else (SCRIPTS / part).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """For every case of the table the elements that the page cannot write out."""
+    families = {name: row.family for name, row in operations.TABLE.items()}
+    told = {"program": {"operations": sorted(families)}, "families": families}
+    data = {"families": families, "cases": [job(bound(one)) for one in ALL]}
+    script = "\n".join([*map(text, scripts.explaining(told)), HARNESS.read_text(encoding="utf-8")])
+    found: list[list[str]] = javascript_runner.run(script, data, folder=tmp_path_factory.mktemp("js"))
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(ALL)), ids=[one.op for one in ALL])
+def test_every_element_is_written_out(number: int, lost: list[list[str]]) -> None:
+    """Each element of each result is written out as its value."""
+    assert lost[number] == []
