@@ -62,6 +62,8 @@ def revision(
     checks: list[Mapping[str, Any]], table: bytes,
 ) -> tuple[str, dict[str, bytes]]:  # fmt: skip
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
+    if wrong := page.misnamed(read):
+        raise LessonErrors(wrong)
     read = page.bound(read, cases)
     drawn = graph.of(captured)
     _aimed(read, drawn)

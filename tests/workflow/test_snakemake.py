@@ -93,6 +93,12 @@ MISTAKES = {
         r"tensor: nowhere.at.all\1",
         r"lesson\.yaml:\d+: .*nowhere",
     ),
+    "expression": (
+        "lesson.yaml",
+        r"(?m)^(description: .*)$",
+        r"\1 {{ nobody.mapped | max }}",
+        r"lesson\.yaml:\d+: description: \{\{ nobody\.mapped \| max \}\} names no case: nobody; cases: moved, plain",
+    ),
     "model": (
         "model.py",
         r"(?m)^(\s+)return (?=.*\n*\Z)",
