@@ -41,6 +41,7 @@ class Builder:
     ports: dict[str, int] = field(default_factory=dict)
     slots: dict[int, Array] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    writers: set[int] = field(default_factory=set)  # calls that wrote into what another call had made
     lost: dict[int, str] = field(default_factory=dict)  # calls that were not repeated
     uncovered: list[str] = field(default_factory=list)
     differences: list[float] = field(default_factory=list)
@@ -109,6 +110,8 @@ class Builder:
         """Carry out a step and keep it."""
         execute(step, self.slots)
         self.steps.append(step)
+        if step.inplace or TABLE[step.operation].writes:
+            self.writers.add(step.call)
 
     def _precision(self, number: int) -> float:
         """What the recorded dtype of a value lets one expect: a wider tolerance below float64."""
@@ -196,7 +199,7 @@ class Builder:
                 raise Unsupported(f"reads {self.lost[source[0]]}")
         if not sources:
             raise Unsupported("reads a tensor of unknown origin")
-        born = leaf.get("born") or (None if self._is_write(sources[0]) else sources[0])
+        born = leaf.get("born") or (None if sources[0][0] in self.writers else sources[0])
         direct = [slot for source in ([born] if born else sources) for slot in self._origins(*source)]
         fitting = self._fitting(direct if born else [*direct, *self._beside(direct)], leaf["tensor"])
         if not fitting:
@@ -211,13 +214,6 @@ class Builder:
         for slot, array in self.slots.items():
             if slot not in direct and any(np.may_share_memory(array, other) for other in near):
                 yield slot
-
-    def _is_write(self, source: Sequence[Any]) -> bool:
-        """Whether a source wrote into a tensor that another call had made."""
-        return any(step.call == source[0] and self._writes(step) for step in self.steps)
-
-    def _writes(self, step: Step) -> bool:
-        return step.inplace or TABLE[step.operation].writes
 
     def _fitting(self, slots: list[int], number: int) -> list[int]:
         """Those slots whose arrays hold a recorded value's numbers now; the first one's difference is noted."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -161,6 +161,7 @@ def _value(read: Lesson, expression: str, names: Mapping[str, Any], path: Path) 
         raise _wrong(read, path, f"{{{{ {expression} }}}} cannot be evaluated ({error})", known) from error
 
 
+@lru_cache(maxsize=1024)
 def compiled(expression: str) -> Callable[..., Any]:
     """An expression, ready to be given names; raises one of FAILURES for what is none, or would take long to read."""
     if len(expression) > LONGEST or "**" in expression:
