@@ -7,8 +7,9 @@ import inspect
 import os
 import platform
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def whole(
     for run in plan["runs"]:
         one = _One(run, kind, places, stored.of_run(run, weights, made), native)
         runs[run["id"]] = one.go(blobs)
-        structure = structure or one.structure
+        structure = structure or one.structure()
     return {"runs": runs, "modules": structure, "blobs": blobs}
 
 
@@ -134,7 +135,7 @@ class _One:
         self.run, self.kind, self.places, self.start, self.native = run, kind, places, start, native
         self.dtype: torch.dtype = getattr(torch, run["dtype"])
         self.values = Values(LIMIT)
-        self.structure: dict[str, Any] = {}
+        self.structure: Callable[[], dict[str, Any]] = dict  # of the model's modules, once it has run
 
     def go(self, blobs: dict[str, str]) -> dict[str, Any]:
         """Build, draw the inputs, call, and tell it all."""
@@ -166,7 +167,7 @@ class _One:
                 tracer.run(args, kwargs)
         drawn |= tracer.drawn
         late = modules.ModelMap(model)  # lazy modules have their parameters only now
-        self.structure = late.told(declared)
+        self.structure = partial(late.told, declared)
         held = {
             kind: {n: drawn[n] if n in drawn else self.values.take(tensor) for n, tensor in late.tensors(kind)}
             for kind in ("_parameters", "_buffers")
