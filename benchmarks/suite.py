@@ -20,7 +20,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks import generated, peers, performance, watched  # noqa: E402  # found beside this file's folder
+from benchmarks import generated, parts, peers, performance, watched  # noqa: E402  # found beside this file's folder
 from benchmarks.performance import Row  # noqa: E402
 from benchmarks.watched import Took  # noqa: E402
 
@@ -206,8 +206,10 @@ def main() -> None:
             site(bench, size)
         if len(sizes) > 1:
             bare_graph(bench, sizes[-1])
+        took = parts.measured(Path(scratch), sources)
     told = rows(bench, sizes)
     table = performance.table(told, bench.found, len(sources), options.cores, options.runs)
+    table += f"\n\n{parts.table(took)}"
     print(f"\n{table}")
     if not (options.quick or options.no_write):
         performance.write(table)

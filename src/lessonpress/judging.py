@@ -18,12 +18,14 @@ CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 def checks(
     config: Config, read: Lesson, captured: bytes, mutants: bytes = b""
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """What every `check_…` measured on the lesson, and on each of its broken variants by id.
+    """What every `check_…` measured on the lesson, and on each broken variant by id those that are to fail on it.
 
     `captured` is capture.json; `mutants` is mutants.json, which nobody but the confined judge reads, or nothing.
     Each is `[{id, sentence, measured, bound, sense, line}]`, in file order.
     """
-    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": True, "metrics": []}, mutants)
+    broken = {mutant.id: mutant.breaks for mutant in read.recipe.mutants} if mutants else {}
+    task = {"file": read.recipe.checks, "checks": True, "metrics": [], "mutants": broken}
+    found = _ask(config, read, captured, task, mutants)
     record = read.recipe.experiment.record if read.recipe.experiment else None
     if not found["checks"] and not (record and any(metric.value.startswith("metric_") for metric in record.metrics)):
         raise read.error(("checks",), f"{read.recipe.checks} has no function that begins with check_",
@@ -35,7 +37,8 @@ def metrics(
     config: Config, read: Lesson, captured: bytes, tasks: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[str, str], Any]:
     """The lesson's own metrics by (case, metric)."""
-    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": False, "metrics": list(tasks)})
+    found = _ask(config, read, captured, {"file": read.recipe.checks, "checks": False, "metrics": list(tasks),
+                                          "mutants": {}})  # fmt: skip
     return {(metric["run"], metric["id"]): metric["value"] for metric in found["metrics"]}
 
 
@@ -61,23 +64,24 @@ def _ask(
         answer = capture.loads(ended.lines[0])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             raise failures.of_lesson(answer["error"], read.folder, what, ended)
-        return _validated(answer["ok"], task, [mutant.id for mutant in read.recipe.mutants] if mutants else [])
+        return _validated(answer["ok"], task)
     except (capture.Malformed, KeyError, TypeError) as error:
         where = os.path.relpath(read.folder / what)
         raise LessonError(where, f"the answer of the checks cannot be read: {error}") from None
 
 
-def _validated(answer: Any, task: Mapping[str, Any], mutants: list[str]) -> dict[str, Any]:
+def _validated(answer: Any, task: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(answer, dict) or answer.keys() != {"checks", "metrics", "mutants"}:
         raise capture.Malformed("other keys than checks, metrics and mutants")
     _mappings(answer["metrics"], "metrics")
     _checks(answer["checks"])
-    if not isinstance(answer["mutants"], dict) or list(answer["mutants"]) != mutants:
+    if not isinstance(answer["mutants"], dict) or list(answer["mutants"]) != list(task["mutants"]):
         raise capture.Malformed("other mutants than were asked for")
-    for found in answer["mutants"].values():
+    for name, found in answer["mutants"].items():
         _checks(found)
-        if [check["id"] for check in found] != [check["id"] for check in answer["checks"]]:
-            raise capture.Malformed("other checks on a mutant than on the lesson")
+        named = [check["id"] for check in answer["checks"] if check["id"] in task["mutants"][name]]
+        if [check["id"] for check in found] != named:
+            raise capture.Malformed("other checks on a mutant than those that it breaks")
     asked = [(metric["run"], metric["id"]) for metric in task["metrics"]]
     if [(metric["run"], metric["id"]) for metric in answer["metrics"]] != asked:
         raise capture.Malformed("other metrics than were asked for")

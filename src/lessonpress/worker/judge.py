@@ -1,9 +1,9 @@
 """The program that runs a lesson's checks and metrics, without torch; `server` runs it.
 
 It is asked with the capture's file, the lesson's folder, a JSON file `{"file", "checks": true|false, "metrics": [{"id",
-"function", "run", "address", "select", "reshape"}]}`, and perhaps a file with the captures of the lesson's broken
-variants by id. The answer is two lines of JSON: the confinement, told before any lesson code runs, and `{"ok":
-{"checks": […], "metrics": […], "mutants": {id: […]}}}` or `{"error": …}`.
+"function", "run", "address", "select", "reshape"}], "mutants": {id: [check, …]}}`, and perhaps a file with the captures
+of the lesson's broken variants by id. The answer is two lines of JSON: the confinement, told before any lesson code
+runs, and `{"ok": {"checks": […], "metrics": […], "mutants": {id: […]}}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def judge(
 ) -> dict[str, Any]:
     """Run every `check_…` of the lesson's file in file order, and the metrics asked for. Raises Failed.
 
-    The checks also run on every broken variant, whose records `mutants` holds as JSON by id; one that raises there has
-    failed on it, and measured no number.
+    Those checks that a broken variant is to break run on it too; `mutants` holds the variants' records as JSON by id. A
+    check that raises there has failed on it, and measured no number.
     """
     places = Places(folder)
     functions = _functions(folder, task["file"], places)
@@ -47,8 +47,11 @@ def judge(
             if name.startswith("check_"):
                 checks.append(_check(name, function, runs, places))
     metrics = [_metric(functions, metric, runs, places) for metric in task["metrics"]]
-    broken = {name: [_on_broken(check, functions[check["id"]], variant, places) for check in checks]
-              for name, variant in _variants(mutants)}  # fmt: skip
+    broken = {
+        name: [_on_broken(check, functions[check["id"]], variant, places)
+               for check in checks if check["id"] in task["mutants"].get(name, ())]
+        for name, variant in _variants(mutants)
+    }  # fmt: skip
     return {"checks": checks, "metrics": metrics, "mutants": broken}
 
 
