@@ -116,3 +116,40 @@ def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(Exception, match="No space"):
         site.site(config)
     assert {path: content for path, (_, content) in state(tmp_path / "results").items()} == old
+
+
+def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is as it was is neither read nor made; the pages are those that are made from nothing."""
+    config = published(tmp_path, "first", "second")
+    site.site(config)
+    made: list[str] = []
+    history_page = site.page.history
+    monkeypatch.setattr(site.page, "history", lambda slug, *rest: (made.append(slug), history_page(slug, *rest))[1])
+    assert site.site(config) == "site: unchanged"
+    assert made == []
+    told = history.read(config.published("second"), "second")
+    history.write(config.published("second"), {**told, "pinned": told["current"]})
+    assert site.site(config) == "site: 1 of 6 pages changed"
+    assert made == ["second"]
+    for path, text in site.pages(Path(config.results), config.site).items():
+        assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("lost", ["page", "manifest", "settings", "memory", "nonsense"])
+def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
+    """An edited page, another manifest, other settings, and a memory that is gone or cannot be read."""
+    config = published(tmp_path, "first", "second")
+    site.site(config)
+    folder = config.published("first")
+    if lost == "page":
+        (folder / "index.html").write_text("edited")
+    elif lost == "manifest":
+        path = folder / history.read(folder, "first")["current"] / "manifest.json"
+        canon.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))
+    elif lost == "settings":
+        config = config.model_copy(update={"site": config.site.model_copy(update={"title": "Other lessons"})})
+    else:
+        (tmp_path / "work" / "pages.json").write_text("[" if lost == "memory" else '{"first": 5, "second": {}}')
+    site.site(config)
+    for path, text in site.pages(Path(config.results), config.site).items():
+        assert path.read_text(encoding="utf-8") == text

@@ -24,7 +24,7 @@ def checks(
     Each is `[{id, sentence, measured, bound, sense, line}]`, in file order.
     """
     broken = {mutant.id: mutant.breaks for mutant in read.recipe.mutants} if mutants else {}
-    task = {"file": read.recipe.checks, "checks": True, "metrics": [], "mutants": broken}
+    task: dict[str, Any] = {"file": read.recipe.checks, "checks": True, "metrics": [], "mutants": broken}
     found = _ask(config, read, captured, task, mutants)
     record = read.recipe.experiment.record if read.recipe.experiment else None
     if not found["checks"] and not (record and any(metric.value.startswith("metric_") for metric in record.metrics)):

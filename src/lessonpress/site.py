@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, lock, page
+from lessonpress import canon, history, lock, page, stages
 from lessonpress.settings import Config, Site
 
 # Generated from schema.py and recipe.py, which take longer to import than this verb to run.
 SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
+# What the pages say of a lesson, out of its manifest.
+SAID = ("slug", "revision", "title", "question", "description", "category", "tags", "curator", "className", "milestone",
+        "glossary", "year")  # fmt: skip
+
+
+class Memory:
+    """What the pages said of each lesson the last time (`work/pages.json`), so that one that changed is read alone.
+
+    A lesson is as it was when its history, its current manifest, its page, our code and the site's settings are.
+    """
+
+    def __init__(self, file: Path, about: Site) -> None:
+        self.file, self.base = file, [stages.digest("site"), about.model_dump()]
+        self.known: dict[str, Any] = {}
+        with contextlib.suppress(OSError, ValueError, TypeError):  # nothing that can be read: all is made anew
+            self.known = dict(canon.read(file))
+        self.seen: dict[Path, tuple[Mapping[str, Any], dict[str, Any]]] = {}
+        self.same: set[Path] = set()  # pages that are as they were
+
+    def said(self, folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
+        """What the pages say of a lesson whose history is `told`."""
+        kept = self.known.get(folder.name)
+        if isinstance(kept, dict) and kept.get("key") == self._key(folder, told):
+            self.same.add(folder / "index.html")
+            said = dict(kept["said"])
+        else:
+            said = _said(folder, told)
+        self.seen[folder] = told, said
+        return said
+
+    def keep(self) -> None:
+        """Note it for the next time, now that the pages are there."""
+        canon.draft(self.file, canon.compact({
+            folder.name: {"key": self._key(folder, told), "said": said} for folder, (told, said) in self.seen.items()
+        }))  # fmt: skip
+
+    def _key(self, folder: Path, told: Mapping[str, Any]) -> str:
+        stamps = [canon.stamp(folder / told["current"] / "manifest.json"), canon.stamp(folder / "index.html")]
+        return canon.digest_of([*self.base, told, stamps])
 
 
 def site(config: Config) -> str:
@@ -20,20 +60,23 @@ def site(config: Config) -> str:
     Answers what was done, in words.
     """
     results = Path(config.results)
+    memory = Memory(Path(config.work) / "pages.json", config.site)
     with lock.alone(results):
         for folder in (results, results / "models", results / "schema", *_lessons(results / "models")):
             lock.sweep(folder)
-        wanted = pages(results, config.site)
+        wanted = pages(results, config.site, memory)
         changed = [path for path, text in wanted.items() if not holds(path, text)]
         canon.write_all({path: wanted[path] for path in changed})
+        memory.keep()
+    every = sorted(memory.same.union(wanted))
     canon.write(
         Path(config.work) / "site.json",
         canon.pretty({
             "about": config.site.model_dump(),
-            "pages": {p.relative_to(config.results).as_posix(): canon.stamp(p) for p in sorted(wanted)},
+            "pages": {p.relative_to(config.results).as_posix(): canon.stamp(p) for p in every},
         }),
     )
-    return f"site: {len(changed)} of {len(wanted)} pages changed" if changed else "site: unchanged"
+    return f"site: {len(changed)} of {len(every)} pages changed" if changed else "site: unchanged"
 
 
 def holds(path: Path, text: str) -> bool:
@@ -41,14 +84,14 @@ def holds(path: Path, text: str) -> bool:
     return path.is_file() and path.read_bytes() == text.encode()
 
 
-def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
-    """The text of every page around the published lessons, by its path.
+def pages(results: Path, about: Site | None = None, memory: Memory | None = None) -> dict[Path, str]:
+    """The text of every page around the published lessons, by its path; without those that `memory` knows as they are.
 
     The feed and the sitemap hold absolute addresses, so they are made only where the site has a `base_url`.
     """
     told = {folder: history.read(folder, folder.name) for folder in _lessons(results / "models")}
     try:
-        made = _pages(results, about or Site(), told)
+        made = _pages(results, about or Site(), told, memory)
         "".join(made.values()).encode()  # JSON can name halves of characters, which no page can hold
         return made
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
@@ -57,16 +100,19 @@ def pages(results: Path, about: Site | None = None) -> dict[Path, str]:
         raise
 
 
-def _pages(results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+def _pages(
+    results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any]], memory: Memory | None
+) -> dict[Path, str]:
     out: dict[Path, str] = {}
     current: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     for folder, told in histories.items():
-        newest = history.document(folder / told["current"] / "manifest.json")
+        newest = memory.said(folder, told) if memory else _said(folder, told)
         if not told.get("retired"):
             current.append(newest)
             events += [_entry(newest, event) for event in told["revisions"]]
-        out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
+        if not (memory and folder / "index.html" in memory.same):
+            out[folder / "index.html"] = page.history(folder.name, newest["title"], told, {told["current"]: newest})
     out[results / "index.html"] = page.catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = page.missing(title=about.title, base_url=about.base_url)
     out |= {results / "schema" / name: schema(name) for name in SCHEMAS}
@@ -91,6 +137,11 @@ def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any
         "publishedAt": event.get("publishedAt") or "", "note": event.get("note") or "",
         "reasons": event.get("reasons") or [],
     }  # fmt: skip
+
+
+def _said(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
+    newest = history.document(folder / told["current"] / "manifest.json")
+    return {key: newest[key] for key in SAID if key in newest}
 
 
 def _lessons(models: Path) -> list[Path]:

@@ -46,8 +46,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     # Where only numbers differ, publish records and renders once more.
     "publish": (*RENDERED, "axes", "capture", "changes", "comparison", "failures", "history", "integrity", "judging",
                 "lock", "packages", "publish", "published", "record", "standing", "supervise/*", "syntax"),
-    "site": (*LESSON, "bundle", "canon", "history", "identity", "integrity", "layout/*", "lock", "operations/*",
-             "page/*", "prose", "replay", "shipped", "site", "worker/*", "templates/*"),
+    "site": (*LESSON, "bundle", "canon", "config", "history", "identity", "integrity", "layout/*", "lock",
+             "operations/*", "page/*", "prose", "replay", "shipped", "site", "stages", "worker/*", "templates/*"),
 }  # fmt: skip
 
 
