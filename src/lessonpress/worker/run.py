@@ -22,6 +22,7 @@ from .trace import Tracer
 from .values import Values
 
 LIMIT = 1 << 30  # bytes of tensors in one run, before they are told
+ANSWERED = ("layer", "out")  # what a check can ask of a call; nobody draws or replays a broken variant
 
 
 class Failed(Exception):
@@ -102,14 +103,17 @@ def whole(
 def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Carry out the plan on every broken variant: `<folder>/<id>` holds the whole lesson with one place changed.
 
-    Returns `{id: {"runs", "modules", "blobs"}}`. Raises Failed, with the variant's id, for one that cannot run.
+    Returns `{id: {"runs", "modules", "blobs"}}`, of every call what it gave. Raises Failed, with the variant's id, for
+    one that cannot run.
     """
     out = {}
     for mutant in plan.get("mutants", ()):
         try:
-            out[mutant["id"]] = whole(plan, os.path.join(folder, mutant["id"]))
+            out[mutant["id"]] = found = whole(plan, os.path.join(folder, mutant["id"]))
         except Failed as error:
             raise Failed({**error.told, "mutant": mutant["id"]}) from error
+        for run in found["runs"].values():
+            run["calls"] = [{key: call[key] for key in ANSWERED} for call in run["calls"]]
     return out
 
 
