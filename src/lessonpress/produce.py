@@ -63,6 +63,8 @@ def produce(config: Config, slug: str) -> str | None:
     Raises LessonError for the lesson's mistakes; what was made before them stays.
     """
     room = config.room(slug)
+    if not (room / "capture.json").is_file():
+        _load(config)  # it will run, whatever its recipe says
     before, code = told(room), stages.digests()
     keys: dict[str, str] = {}
     seen = stages.seen(config.lesson(slug))  # before the files are read: a later change shows
@@ -93,8 +95,7 @@ def _arrow(
     words = None
     if before.get(name) != _sealed(key, arrow, room):
         if name == "execute":  # torch loads while this process imports what it needs for the rest
-            supervise.warm(supervise.MODEL, config.limits, config.isolation)
-            supervise.warm(supervise.JUDGE, config.limits, config.isolation)
+            _load(config)
             for later in ARROWS.values():
                 _verb(later.room, later.function)
             _warm()
@@ -118,6 +119,12 @@ def _made(arrow: Arrow, room: Path) -> list[str]:
         return [*arrow.made, *(f"revision/{name}" for name in canon.read(room / "rendered.json")["files"])]
     except (OSError, ValueError, KeyError, TypeError):  # no rendering, which its own digest shows
         return [*arrow.made]
+
+
+def _load(config: Config) -> None:
+    """Let the servers load their libraries while this process does something else."""
+    supervise.warm(supervise.MODEL, config.limits, config.isolation)
+    supervise.warm(supervise.JUDGE, config.limits, config.isolation)
 
 
 @functools.cache
