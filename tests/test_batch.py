@@ -24,6 +24,8 @@ def act(config: Config, slug: str) -> str:
         raise LessonErrors([LessonError("lesson.yaml:1", "one"), LessonError("lesson.yaml:2", "two", "less", "Mend.")])
     if slug == "full":
         raise OSError(28, "No space left on device", "work/full")
+    if slug == "fault":
+        raise KeyError("ours")
     return f"{slug} is done"
 
 
@@ -45,6 +47,13 @@ def test_one_failure_is_none_of_the_others(
     said = capsys.readouterr().out
     assert "bad: failed" in said
     assert "producing: 4 lessons, 2 failed" in said
+
+
+def test_a_fault_of_ours_takes_no_other_lesson_with_it(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody foresaw is told as what it is, and the rest goes on."""
+    found = outcomes(config, ["fault", "z"], monkeypatch)
+    assert found[0].words().startswith("fault: lessonpress itself failed (KeyError: 'ours'). Please report it")
+    assert found[1].answer == "z is done"
 
 
 def test_a_batch_tells_its_results_in_a_file(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

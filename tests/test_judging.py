@@ -43,7 +43,7 @@ def asked(
     monkeypatch.setattr(judging.supervise, "run", lambda *_, **__: ended)
     read = lesson.read(folder)
     if tasks is None:
-        return judging.checks(Config(), read, b"{}", b"{}" if mutant else b"")[0]
+        return judging.checks(Config(), read, b"{}", b"{}" if mutant else None)[0]
     return judging.metrics(Config(), read, b"{}", tasks)
 
 

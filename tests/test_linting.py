@@ -205,6 +205,14 @@ def test_the_lessons_own_files_and_what_it_can_do_without_are_no_packages(tmp_pa
     assert lint(tmp_path, model=model, sibling="x = 1\n") == "echo: good"
 
 
+def test_a_file_called_like_an_installed_package_is_a_mistake(tmp_path: Path) -> None:
+    """Here the package would be taken, at a reader's the file."""
+    (tmp_path / "echo" / "parts").mkdir(parents=True)
+    (tmp_path / "echo" / "parts" / "pandas.py").write_text("x = 1\n")
+    said = lint(tmp_path, model=f"import pandas\n{MODEL}")
+    assert "model.py:1: pandas is the lesson's own and also a package that is installed here" in said
+
+
 def test_several_mistakes_are_told_together(tmp_path: Path) -> None:
     """A curator mends all of them in one go."""
     said = lint(tmp_path, model="import pandas\nimport scipy\n" + MODEL.replace("Echo", "Other"))

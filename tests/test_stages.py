@@ -178,24 +178,39 @@ def test_other_code_makes_every_lesson_due(settled: Config, monkeypatch: pytest.
     assert stages.due(["echo"], settled) == ["echo"]
 
 
-@pytest.mark.parametrize("stale", ["", "page", "edit", "title", "older receipt", "publication"])
+@pytest.mark.parametrize("stale", ["", "page", "edit", "title", "older receipt", "publication", "history", "lesson"])
 def test_the_pages_receipt_goes_with_what_it_stands_for(tmp_path: Path, stale: str) -> None:
     """Pages are made again when one is gone or edited, when the site is called otherwise, after a publication."""
     work, results = tmp_path / "work", tmp_path / "results"
     canon.write(work / "a" / "published.json", "{}")
     page = results / "index.html"
     canon.write(page, "x")
-    pages = ["index.html"] if stale == "older receipt" else {"index.html": canon.stamp(page)}
+    told = results / "models" / "a" / "revisions.json"
+    canon.write(told, "{}")
+    stamps = {"index.html": canon.stamp(page), "models/a/revisions.json": canon.stamp(told)}
+    pages = ["index.html"] if stale == "older receipt" else stamps
     canon.write(work / "site.json", canon.pretty({"about": {"title": "One"}, "pages": pages}))
     if stale == "page":
         page.unlink()
     if stale == "edit":
         canon.write(page, "junk")
+    if stale == "history":  # git brought an older one
+        canon.write(told, "{ }")
+    if stale == "lesson":  # somebody put a published one there
+        canon.write(results / "models" / "b" / "revisions.json", "{}")
     if stale == "publication":
         later = (work / "site.json").stat().st_mtime_ns + 1
         os.utime(work / "a" / "published.json", ns=(later, later))
     stages.drop_stale_pages(work, results, {"title": "Two" if stale == "title" else "One"})
     assert (work / "site.json").exists() == (not stale)
+
+
+def test_what_no_slug_can_name_is_odd_and_what_is_hidden_is_nothing(tmp_path: Path) -> None:
+    """A name that is too long for a file's would stop all others."""
+    for name in ("good", "a" * 100, "b" * 101, "Not A Slug", ".trash"):
+        canon.write(tmp_path / name / "lesson.yaml", "")
+    assert stages.lessons(tmp_path) == ["a" * 100, "good"]
+    assert stages.odd(tmp_path) == ["Not A Slug", "b" * 101]
 
 
 def test_snakemake_sees_the_files_that_a_lesson_is_made_of(tmp_path: Path) -> None:

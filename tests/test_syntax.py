@@ -30,6 +30,34 @@ def check_it(runs):
 '''
 
 
+BORNE = """\
+from typing import TYPE_CHECKING
+from contextlib import suppress
+if TYPE_CHECKING:
+    import a
+with suppress(ImportError):
+    import b
+try:
+    import c
+except (KeyError, ModuleNotFoundError):
+    import d
+try:
+    import e
+except* ImportError:
+    pass
+try:
+    import f
+except ValueError:
+    pass
+try:
+    import g
+finally:
+    pass
+with open("x"):
+    import h
+"""
+
+
 def read(text: str) -> syntax.Source:
     """What a text says."""
     return syntax.read(text.encode(), "x/model.py")
@@ -88,3 +116,10 @@ def test_a_deep_expression_is_read() -> None:
 def test_a_doubtful_escape_is_no_mistake() -> None:
     """Warnings of Python's own reader are not ours to raise."""
     assert read("x = '\\d'\n").names == {"x"}
+
+
+def test_an_import_is_borne_where_a_missing_package_is() -> None:
+    """By who catches its exception, and where only a checker of types reads it; any other `try` bears nothing."""
+    told = read(BORNE).imports
+    assert {each.module for each in told if each.optional} == {"a", "b", "c", "d", "e"}
+    assert {each.module for each in told if not each.optional} == {"typing", "contextlib", "f", "g", "h"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import errno
 import importlib
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -65,6 +66,10 @@ def _one(config: Config, verb: tuple[str, str], slug: str) -> Outcome:
         where = str(error.filename or config.room(slug))
         kind = WrongUsage if error.errno == errno.ENAMETOOLONG else LessonError
         return Outcome(slug, None, (kind(where, f"the system refuses: {error.strerror or error}"),))
+    except Exception as error:  # a fault of ours in one lesson is none of the others'
+        traceback.print_exc()
+        seen = f"lessonpress itself failed ({type(error).__name__}: {error})"
+        return Outcome(slug, None, (LessonError(slug, seen, "", "Please report it, with the lines above."),))
 
 
 def _heard(future: Future[Outcome], slug: str) -> Outcome:

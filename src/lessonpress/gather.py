@@ -55,7 +55,7 @@ def _show(config: Config) -> None:
     for name, (file, suffix) in SHOWN.items():
         folder = Path(config.work) / "report" / name
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for lesson in sorted(Path(config.lessons).glob("*/lesson.yaml")):
             made = config.room(lesson.parent.name) / file
             if made.is_file():

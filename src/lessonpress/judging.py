@@ -16,14 +16,14 @@ CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 
 
 def checks(
-    config: Config, read: Lesson, captured: bytes, mutants: bytes = b""
+    config: Config, read: Lesson, captured: bytes, mutants: bytes | None = None
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
     """What every `check_…` measured on the lesson, and on each broken variant by id those that are to fail on it.
 
     `captured` is capture.json; `mutants` is mutants.json, which nobody but the confined judge reads, or nothing.
     Each is `[{id, sentence, measured, bound, sense, line}]`, in file order.
     """
-    broken = {mutant.id: mutant.breaks for mutant in read.recipe.mutants} if mutants else {}
+    broken = {mutant.id: mutant.breaks for mutant in read.recipe.mutants} if mutants is not None else {}
     task: dict[str, Any] = {"file": read.recipe.checks, "checks": True, "metrics": [], "mutants": broken}
     found = _ask(config, read, captured, task, mutants)
     record = read.recipe.experiment.record if read.recipe.experiment else None
@@ -43,7 +43,7 @@ def metrics(
 
 
 def _ask(
-    config: Config, read: Lesson, captured: bytes, task: Mapping[str, Any], mutants: bytes = b""
+    config: Config, read: Lesson, captured: bytes, task: Mapping[str, Any], mutants: bytes | None = None
 ) -> dict[str, Any]:
     with supervise.scratch() as room:
         for name, data in read.files.items():
@@ -53,7 +53,7 @@ def _ask(
         (room / "task.json").write_text(canon.compact(task), encoding="utf-8")
         (room / "empty").mkdir()
         arguments = [str(room / "capture.json"), str(room / "lesson"), str(room / "task.json")]
-        if mutants:
+        if mutants is not None:
             (room / "mutants.json").write_bytes(mutants)
             arguments.append(str(room / "mutants.json"))
         ended = supervise.run(supervise.JUDGE, arguments, room / "empty", config.limits, config.isolation)

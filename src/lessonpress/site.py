@@ -69,11 +69,12 @@ def site(config: Config) -> str:
         canon.write_all({path: wanted[path] for path in changed})
         memory.keep()
     every = sorted(memory.same.union(wanted))
+    seen = [*every, *sorted(folder / history.FILE for folder in memory.seen)]
     canon.write(
         Path(config.work) / "site.json",
         canon.pretty({
             "about": config.site.model_dump(),
-            "pages": {p.relative_to(config.results).as_posix(): canon.stamp(p) for p in every},
+            "pages": {p.relative_to(config.results).as_posix(): canon.stamp(p) for p in seen},
         }),
     )
     return f"site: {len(changed)} of {len(every)} pages changed" if changed else "site: unchanged"

@@ -26,7 +26,7 @@ from lessonpress.settings import Config
 
 Seen = list[list[Any]]  # path, size and time of change of each file
 PACKAGE = Path(__file__).parent
-SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 LESSON = ("documents", "errors", "lesson", "places", "recipe", "settings", "wording")
 CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
 RENDERED = (
@@ -215,7 +215,9 @@ def stale_pages(work: Path, results: Path, about: Mapping[str, Any]) -> bool:
     later = any(receipt.stat().st_mtime_ns > made for receipt in work.glob("*/published.json"))
     told = _told(pages)
     known = told.get("pages")
-    same = isinstance(known, dict) and all(canon.stamp(results / name) == then for name, then in known.items())
+    there = {path.relative_to(results).as_posix() for path in results.glob("models/*/revisions.json")}
+    same = (isinstance(known, dict) and there <= known.keys()
+            and all(canon.stamp(results / name) == then for name, then in known.items()))  # fmt: skip
     return bool(later or not same or told.get("about") != about)
 
 
@@ -253,7 +255,7 @@ def _named(folder: Path) -> list[str]:
         raise LessonError("config.yaml: lessons", f"there is no folder {str(folder)!r} here",
                           "the folder that holds one folder for each lesson",
                           "Go to the repository's root, name the folder, or type: lessonpress new SLUG.")  # fmt: skip
-    return sorted(path.parent.name for path in folder.glob("*/lesson.yaml"))
+    return sorted(path.parent.name for path in folder.glob("*/lesson.yaml") if not path.parent.name.startswith("."))
 
 
 def sources(folder: Path) -> list[str]:

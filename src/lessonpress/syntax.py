@@ -13,6 +13,8 @@ from lessonpress.errors import LessonError
 
 Defined = ast.FunctionDef | ast.AsyncFunctionDef
 Parameter = inspect.Parameter
+# Whoever catches one of these bears a package that is missing.
+_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 THIS = f"code that Python {sys.version_info.major}.{sys.version_info.minor} reads"
 
 
@@ -135,8 +137,30 @@ def _imports(body: Sequence[ast.AST], *, sheltered: bool = False) -> Iterator[Im
         for name in names:
             yield Import(name.partition(".")[0], getattr(node, "lineno", 1), sheltered)
         for part in ("body", "handlers", "orelse", "finalbody", "cases"):  # no expression holds a statement
-            inside = sheltered or (isinstance(node, ast.Try) and part == "body")
+            inside = sheltered or (part in ("body", "handlers") and _shelters(node))
             yield from _imports(getattr(node, part, ()), sheltered=inside)
+
+
+def _shelters(node: ast.AST) -> bool:
+    """Whether what is imported within may be missing: it is caught, or only for a checker of types."""
+    if isinstance(node, ast.Try | ast.TryStar):
+        caught = [name for handler in node.handlers for name in _caught(handler.type)]
+        return not _MISSING.isdisjoint(caught)
+    if isinstance(node, ast.With):
+        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+        return any(_last(call.func) == "suppress" and not _MISSING.isdisjoint(map(_last, call.args)) for call in calls)
+    return isinstance(node, ast.If) and _last(node.test) == "TYPE_CHECKING"
+
+
+def _caught(kind: ast.expr | None) -> list[str]:
+    """The names of the exceptions that a handler catches; a bare one catches all."""
+    if kind is None:
+        return ["BaseException"]
+    return [_last(each) for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+
+
+def _last(node: ast.expr) -> str:
+    return (_dotted(node) or "").rpartition(".")[2]
 
 
 def _calls(tree: ast.Module) -> Iterator[Call]:

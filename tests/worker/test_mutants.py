@@ -199,3 +199,40 @@ def test_the_page_and_the_manifest_say_it(good: Config) -> None:
     assert "The map is halved once, not twice." in page
     told = canon.read(folder / "manifest.json")["checks"]
     assert [[m["id"] for m in entry["mutants"]] for entry in told] == [["halved_once", "unmoved"], ["unmoved"]]
+
+
+def test_a_folder_in_a_folder_is_imported_anew(tmp_path: Path) -> None:
+    """Neither is a package, and each variant finds its own."""
+    config = tiny.repository(tmp_path)
+    folder = config.lesson(tiny.SLUG)
+    (folder / "parts" / "inner").mkdir(parents=True)
+    (folder / "layers.py").rename(folder / "parts" / "inner" / "layers.py")
+    model = folder / "model.py"
+    model.write_text(model.read_text(encoding="utf-8").replace("from layers", "from parts.inner.layers"))
+    hashing.hash_lesson(config, tiny.SLUG)
+    execute.execute(config, tiny.SLUG)
+    assert list(variants(config)) == ["halved_once", "unmoved"]
+
+
+def test_a_check_sees_of_a_lesson_what_it_sees_of_a_variant(tmp_path: Path) -> None:
+    """What only one of both has is an error at once, and no reason to call the variant broken."""
+    config = house(tmp_path)
+    path = config.lesson(tiny.SLUG) / "checks.py"
+    text = path.read_text(encoding="utf-8") + """
+
+def check_that_looks_behind(runs):
+    kinds = [call["kind"] for call in runs["plain"].run["calls"]]
+    return {"measured": len(kinds), "bound": 1, "sense": ">="}
+"""
+    path.write_text(text, encoding="utf-8")
+    hashing.hash_lesson(config, tiny.SLUG)
+    with pytest.raises(LessonError, match=r"checks\.py:\d+: .*KeyError: 'kind'"):
+        check.check(config, tiny.SLUG)
+
+
+def test_a_lost_record_of_the_variants_is_one_message(tmp_path: Path) -> None:
+    """An empty file is no record of none."""
+    config = house(tmp_path)
+    (config.room(tiny.SLUG) / "mutants.json").write_bytes(b"")
+    with pytest.raises(LessonError, match="what the broken variants recorded is not the worker's"):
+        check.check(config, tiny.SLUG)

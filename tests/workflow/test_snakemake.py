@@ -221,11 +221,13 @@ def test_no_job_waits_for_another_to_give_its_core_back(house: House) -> None:
     shutil.copytree(house.lesson, house.folder / "lessons" / "second")
     recipe = house.folder / "lessons" / "second" / "lesson.yaml"
     recipe.write_text(recipe.read_text(encoding="utf-8").replace(f"slug: {TINY}", "slug: second"))
-    shutil.copytree(house.lesson, house.folder / "lessons" / "Not A Slug")
+    for name in ("Not A Slug", "--help"):
+        shutil.copytree(house.lesson, house.folder / "lessons" / name)
     done = house.snakemake("--config", "batch=1", "--verbose")
     said = done.stdout + done.stderr
     assert "second: published revision" in said
-    assert "Not A Slug" in said
+    assert "lessons/Not A Slug" in said
+    assert "lessons/--help" in said
     produced, _, _ = said.partition("second: published revision")
     assert produced.count("Selected jobs") <= 10
 

@@ -13,4 +13,4 @@ rule refuse:
     message:
         "reading folders that cannot be lessons"
     shell:
-        "python -m lessonpress lint {params.names:q} 2>&1 | tee {log:q}"
+        "python -m lessonpress lint -- {params.names:q} 2>&1 | tee {log:q}"

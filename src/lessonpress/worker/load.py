@@ -80,6 +80,7 @@ def _forget() -> None:
     for finder in [finder for finder in sys.meta_path if isinstance(finder, Finder)]:
         sys.meta_path.remove(finder)
         within = tuple(os.path.join(folder, "") for folder in finder.folders)
+        ours_now = []
         for name in sys.modules.keys() - finder.before:
             module = sys.modules[name]
             ours = name.startswith(str(__package__))  # in a bundle this code lies in the lesson's folder
@@ -87,7 +88,9 @@ def _forget() -> None:
             own = getattr(module, "__dict__", {})
             places = [own.get("__file__") or "", *map(str, own.get("__path__") or ())]
             if not ours and any(f"{place}{os.sep}".startswith(within) for place in places):
-                del sys.modules[name]
+                ours_now.append(name)
+        for name in ours_now:  # only now: a folder in a folder asks its parent for its places
+            del sys.modules[name]
 
 
 def _import(folder: str, file: str) -> ModuleType:

@@ -243,6 +243,12 @@ class Run(Mapping[str, Array]):
         return list(dict.fromkeys(difflib.get_close_matches(address, known, n=4, cutoff=0.5) + same[:3]))[:5]
 
 
+def given(runs: Mapping[str, Any]) -> dict[str, Any]:
+    """Runs with of every call what it gave and nothing else: what a check can ask of a lesson and of its variants."""
+    return {name: {**run, "calls": [{"layer": call["layer"], "out": call["out"]} for call in run["calls"]]}
+            for name, run in runs.items()}  # fmt: skip
+
+
 class Runs(Mapping[str, Run]):
     """All recorded runs of a capture by id: `runs["zero"]["alignment.softmax"]`."""
 

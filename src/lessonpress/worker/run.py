@@ -16,13 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import inputs, load, modules, portable, stored
+from . import inputs, load, modules, portable, recorded, stored
 from .places import Places
 from .trace import Tracer
 from .values import Values
 
 LIMIT = 1 << 30  # bytes of tensors in one run, before they are told
-ANSWERED = ("layer", "out")  # what a check can ask of a call; nobody draws or replays a broken variant
 
 
 class Failed(Exception):
@@ -112,8 +111,7 @@ def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
             out[mutant["id"]] = found = whole(plan, os.path.join(folder, mutant["id"]))
         except Failed as error:
             raise Failed({**error.told, "mutant": mutant["id"]}) from error
-        for run in found["runs"].values():
-            run["calls"] = [{key: call[key] for key in ANSWERED} for call in run["calls"]]
+        found["runs"] = recorded.given(found["runs"])  # nobody draws or replays a broken variant
     return out
 
 
