@@ -1,0 +1,230 @@
+"""Runs a lesson's plan: for each run a fresh seeded model, its inputs, one watched call."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import os
+import platform
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from . import inputs, load, modules, portable, recorded, stored
+from .places import Places
+from .trace import Tracer
+from .values import Values
+
+LIMIT = 1 << 30  # bytes of tensors in one run, before they are told
+
+
+class Failed(Exception):
+    """One run could not be finished; `told` is the error as data."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(told["message"])
+        self.told = told
+
+
+def settle() -> None:
+    """Process-wide settings under which the same bits come out on every machine."""
+    torch.set_num_threads(1)
+    if torch.get_num_interop_threads() != 1:
+        torch.set_num_interop_threads(1)
+    # The public functions for these two import the compiler first, which takes longer than a whole lesson.
+    torch._C._set_deterministic_algorithms(True, warn_only=False)
+    torch._C._set_mkldnn_enabled(False)
+    torch.set_flush_denormal(False)
+    # Attention's fused path gives other last digits, and is taken or not by whether somebody watches.
+    torch.backends.mha.set_fastpath_enabled(False)
+    # What a lesson wants compiled runs eagerly: a compiler needs a disk and processes, and hides the operations.
+    torch.compile = _eager
+    # A record is many small objects that all stay: looking through them again and again would cost more than tracing.
+    gc.freeze()
+    gc.set_threshold(20_000)
+    torch.set_default_dtype(torch.float32)
+
+
+def _eager(model: Any = None, **_: Any) -> Any:
+    """In the place of `torch.compile`, as a function or a decorator: what is to be compiled, as it is."""
+    return (lambda model: model) if model is None else model
+
+
+def facts() -> dict[str, Any]:
+    """What a record says about the process that made it."""
+    return {
+        "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
+        "initialisation": portable.NAME,
+    }  # fmt: skip
+
+
+def seed(number: int) -> None:
+    """Seed all three generators that a lesson may draw from."""
+    random.seed(number)
+    np.random.seed(number % 2**32)
+    torch.default_generator.manual_seed(number)
+
+
+def whole(
+    plan: Mapping[str, Any], folder: str, weights: Mapping[str, Tensor] | None = None, *, native: bool = False
+) -> dict[str, Any]:
+    """Carry out every run of a plan on the lesson in `folder`.
+
+    `weights` (by `execution/<name>`, `experiment/<name>`, `case:<id>/<name>`) replace what the seed draws, and what the
+    lesson has prepared; `native` leaves torch's own initialisers in place. Returns `{"runs", "modules", "blobs"}`.
+    Raises Failed.
+    """
+    places = Places(folder)
+    first = plan["runs"][0]
+    with telling(places, "import", None, None):
+        seed(first["seed"])
+        kind = load.model_class(folder, plan["model"]["file"], plan["model"]["class"])
+    runs: dict[str, Any] = {}
+    blobs: dict[str, str] = {}
+    structure: dict[str, Any] = {}
+    with telling(places, "weights", None, None):
+        made = stored.prepared(folder) if weights is None else {}
+    for run in plan["runs"]:
+        one = _One(run, kind, places, stored.of_run(run, weights, made), native)
+        runs[run["id"]] = one.go(blobs)
+        structure = structure or one.structure()
+    return {"runs": runs, "modules": structure, "blobs": blobs}
+
+
+def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Carry out the plan on every broken variant: `<folder>/<id>` holds the whole lesson with one place changed.
+
+    Returns `{id: {"runs", "modules", "blobs"}}`, of every call what it gave. Raises Failed, with the variant's id, for
+    one that cannot run.
+    """
+    out = {}
+    for mutant in plan.get("mutants", ()):
+        try:
+            out[mutant["id"]] = found = whole(plan, os.path.join(folder, mutant["id"]))
+        except Failed as error:
+            raise Failed({**error.told, "mutant": mutant["id"]}) from error
+        found["runs"] = recorded.given(found["runs"])  # nobody draws or replays a broken variant
+    return out
+
+
+@contextmanager
+def telling(places: Places, stage: str, run: str | None, tracer: Tracer | None) -> Iterator[None]:
+    """Turns whatever the lesson raises into Failed."""
+    try:
+        yield
+    except Failed:
+        raise
+    except BaseException as error:
+        told = load.told(error, stage, places, tracer.context(error) if tracer else None)
+        raise Failed({**told, "run": run}) from error
+
+
+class _One:
+    """One run, step by step."""
+
+    def __init__(
+        self, run: Mapping[str, Any], kind: type[nn.Module], places: Places,
+        start: stored.Start | None, native: bool,
+    ) -> None:  # fmt: skip
+        self.run, self.kind, self.places, self.start, self.native = run, kind, places, start, native
+        self.dtype: torch.dtype = getattr(torch, run["dtype"])
+        self.values = Values(LIMIT)
+        self.structure: Callable[[], dict[str, Any]] = dict  # of the model's modules, once it has run
+
+    def go(self, blobs: dict[str, str]) -> dict[str, Any]:
+        """Build, draw the inputs, call, and tell it all."""
+        if self.native:
+            return self._go(blobs)
+        with portable.installed():
+            return self._go(blobs)
+
+    def _go(self, blobs: dict[str, str]) -> dict[str, Any]:
+        run = self.run
+        seed(run["seed"])
+        with telling(self.places, "build", run["id"], None), modules.watched(self.places) as declared:
+            model = self.kind(**inputs.plain(run["args"]))
+        switch(model, run["mode"])
+        with telling(self.places, "parameters", run["id"], None):
+            drawn = self._prepared(model)
+        with telling(self.places, "inputs", run["id"], None):
+            given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
+        tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native)
+        for name, value in given:
+            for path, leaf in inputs.leaves(value, name):
+                if isinstance(leaf, Tensor):
+                    tracer.flow.born(leaf, ["input", path])
+        told = [[name, tracer.read(value, None)] for name, value in given]
+        with telling(self.places, "call", run["id"], tracer):
+            args, kwargs = bound(model, given)
+            seed(run["seed"])
+            with modules.watched(self.places, declared):
+                tracer.run(args, kwargs)
+        drawn |= tracer.drawn
+        late = modules.ModelMap(model)  # lazy modules have their parameters only now
+        self.structure = partial(late.told, declared)
+        held = {
+            kind: {n: drawn[n] if n in drawn else self.values.take(tensor) for n, tensor in late.tensors(kind)}
+            for kind in ("_parameters", "_buffers")
+        }
+        return {
+            "kind": run["kind"], "seed": run["seed"], "dtype": run["dtype"], "mode": run["mode"], "inputs": told,
+            "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
+            "buffers": held["_buffers"], "values": self.values.told(blobs),
+        }  # fmt: skip
+
+    def _input(self, name: str, spec: Mapping[str, Any]) -> Any:
+        try:
+            return inputs.make(spec, self.dtype)
+        except (ValueError, RuntimeError, TypeError, OverflowError) as error:
+            raise load.Refused("inputs", f"input {name}: {error}", key=name) from error
+
+    def _prepared(self, model: nn.Module) -> dict[str, int]:
+        """Load stored weights, note every parameter and buffer as drawn, cast, then override. Answers the copies."""
+        mapped = modules.ModelMap(model)
+        whole = {name: tensor for kind in ("_parameters", "_buffers") for name, tensor in mapped.tensors(kind)}
+        if self.start is not None:
+            stored.fill(whole, self.start)
+        tensors = {name: tensor for name, tensor in whole.items() if not stored.is_lazy(tensor)}
+        drawn = {name: self.values.take(tensor) for name, tensor in tensors.items()}
+        for tensor in tensors.values():
+            if tensor.dtype is torch.float32 and self.dtype is not torch.float32:
+                tensor.data = tensor.data.to(self.dtype)
+            elif tensor.dtype is torch.complex64 and self.dtype is torch.float64:
+                tensor.data = tensor.data.to(torch.complex128)
+        self.values.memo.clear()
+        for name, spec in self.run["parameters"].items():
+            if name not in tensors:
+                there = f"there are: {', '.join(tensors) or 'none'}"
+                raise load.Refused("parameters", f"the model has no parameter {name}", there, key=name)
+            try:
+                value = inputs.tensor({"shape": list(tensors[name].shape), **spec}, self.dtype)
+            except (ValueError, RuntimeError, TypeError, OverflowError) as error:
+                raise load.Refused("parameters", f"parameter {name}: {error}", key=name) from error
+            tensors[name].data = value.to(tensors[name].dtype)
+            drawn[name] = self.values.take(tensors[name])
+        return drawn
+
+
+def switch(model: nn.Module, mode: str) -> None:
+    """Put a model into `train` or `eval` mode, where its author has not given the word another meaning."""
+    if callable(getattr(model, "train", None)):
+        model.train(mode == "train")
+
+
+def bound(model: nn.Module, given: list[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:
+    """How the inputs are passed: by name where the signature allows it, else in order."""
+    parameters = inspect.signature(model.forward).parameters
+    kinds = [p.kind for p in parameters.values()]
+    by_name = {n for n, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    rest = inspect.Parameter.VAR_KEYWORD in kinds
+    in_order = [i for i, (name, _) in enumerate(given) if name not in by_name and not rest]
+    cut = in_order[-1] + 1 if in_order else 0
+    return [value for _, value in given[:cut]], dict(given[cut:])
