@@ -1,19 +1,27 @@
-"""lessonpress: from lessons/<slug>/ to results/models/<slug>/<revision>/; produce what is due, then publish it."""
+"""lessonpress: from lessons/<slug>/ to results/models/<slug>/<revision>/, one rule for each step of each lesson."""
 
 
 configfile: "config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/produce.smk"
+include: "workflow/rules/lesson.smk"
 include: "workflow/rules/publish.smk"
+include: "workflow/rules/names.smk"
 include: "workflow/rules/prepare.smk"
 include: "workflow/rules/verify.smk"
-include: "workflow/rules/refuse.smk"
 
 
 rule all:
     default_target: True
     input:
-        f"{WORK}/site.json",
-        [f"{WORK}/refused"] if ODD else [],
+        site=pages,
+        good=good,
+
+
+onstart:
+    run_session.without_throttle(workflow)
+
+
+onerror:
+    run_session.renew_pages(STATE)

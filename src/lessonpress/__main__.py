@@ -3,18 +3,15 @@
 import os
 import sys
 
-from lessonpress import arrows
+from lessonpress import commands
 
 # pydantic looks for plugins in every installed package, at every start; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def main() -> None:
-    """Do what the command line says; the option parser is imported only where there is something to parse."""
-    if not arrows.plain(sys.argv[1:]):
-        from lessonpress import cli
-
-        arrows.caught(cli.app)
+    """Do what the command line says."""
+    commands.main(sys.argv[1:])
 
 
 if __name__ == "__main__":

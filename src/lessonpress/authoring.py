@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lessonpress import arrows
+from lessonpress import commands
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port on this machine; 0 takes a free one.")]
@@ -19,7 +19,9 @@ def init(
     keep: Annotated[bool, typer.Option("--keep", help="Keep what is there already and add the rest.")] = False,
 ) -> None:
     """Begin a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
-    say("\n".join(arrows.room("repository").start(folder, keep=keep)))
+    from lessonpress import repository
+
+    say("\n".join(repository.start(folder, keep=keep)))
 
 
 def new(
@@ -27,7 +29,9 @@ def new(
     config: ConfigFile = CONFIG,
 ) -> None:
     """Begin a lesson: a small one that publishes as it stands."""
-    folder = arrows.room("skeleton").new(arrows.settings(config), slug)
+    from lessonpress import skeleton
+
+    folder = skeleton.new(commands.settings(config), slug)
     typer.echo(f"{folder}: lesson.yaml, model.py and checks.py are written. Look at it while you edit:")
     typer.echo(f"  lessonpress preview {folder} --watch")
 
@@ -36,8 +40,10 @@ def lint(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
 ) -> None:
     """Read lessons as closely as one can without running them (all of them without a name)."""
-    settings, room = arrows.settings(config), arrows.room("linting")
-    arrows.each(slugs or room.slugs(settings), lambda slug: room.lint(settings, slug))
+    from lessonpress import linting
+
+    settings = commands.settings(config)
+    commands.for_lessons(slugs or linting.slugs(settings), lambda slug: linting.lint(settings, slug))
 
 
 def preview(
@@ -47,12 +53,15 @@ def preview(
     port: Port = 8001, config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Take any lesson folder through everything but publishing; with --watch, follow what is saved."""
-    settings, room = arrows.settings(config), arrows.room("preview")
+    from lessonpress import preview as previewer
+    from lessonpress import watching
+
+    settings = commands.settings(config)
     if watch:
         options = [] if config == CONFIG else ["--config", str(config)]
-        arrows.room("watching").run(room.require(settings, path, out), out, port, options, say)
+        watching.run(previewer.require(settings, path, out), out, port, options, say)
         return
-    made = room.preview(settings, path, out)
+    made = previewer.preview(settings, path, out)
     typer.echo("\n".join(filter(None, [made.words, str(made.page)])))
     for fault in made.lacking:
         typer.echo(f"not yet publishable: {fault.message()}", err=True)
@@ -62,9 +71,11 @@ def preview(
 
 def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:
     """Show the published site in a browser of this machine, until Ctrl-C."""
-    settings, room = arrows.settings(config), arrows.room("serving")
-    server = room.site(Path(settings.results), port)
-    room.forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
+    from lessonpress import serving
+
+    settings = commands.settings(config)
+    server = serving.site(Path(settings.results), port)
+    serving.forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
 
 
 def say(words: str) -> None:

@@ -79,13 +79,12 @@ def write_all(contents: Mapping[Path, bytes | str], *, flushed: bool = True) -> 
             left.unlink(missing_ok=True)
 
 
-def stamp(page: Path) -> list[int] | None:
-    """A file's size and time; None where there is none."""
+def digest_file(path: Path) -> str | None:
+    """The SHA-256 of a file's bytes; None where there is none that can be read."""
     try:
-        told = page.stat()
+        return digest(path.read_bytes())
     except OSError:
         return None
-    return [told.st_size, told.st_mtime_ns]
 
 
 def flush(paths: Collection[Path]) -> None:

@@ -1,27 +1,25 @@
-"""Verb check: run the lesson's numerical checks on the capture and write down the verdicts (checks.json)."""
+"""Step check: run the lesson's numerical checks on the capture (checks.json)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lessonpress import canon, judging, lesson
+from lessonpress import judging, lesson
 from lessonpress.errors import LessonErrors
 from lessonpress.recipe import Recipe
 from lessonpress.settings import Config
 
 
-def check(config: Config, slug: str) -> None:
-    """Write `work/<slug>/checks.json`. A failing check is a verdict, not an error: publish is the gate.
+def judge_checks(config: Config, read: lesson.Lesson, captured: bytes, mutants: bytes) -> list[dict[str, Any]]:
+    """The verdicts of all checks. A failing check is a verdict, not an error: publish is the gate.
 
-    Every check is also put to the broken variants that name it, on which it must fail.
+    Every check is also put to the broken variants that name it, on which it must fail. `captured` and `mutants` are the
+    bytes of capture.json and mutants.json.
     """
-    read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
-    captured, mutants = ((config.room(slug) / name).read_bytes() for name in ("capture.json", "mutants.json"))
     found, broken = judging.checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
     _require_known(read, [entry["id"] for entry in found])
-    told = [{**verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
-    canon.draft(config.room(slug) / "checks.json", canon.pretty(told))
+    return [{**verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
 
 
 def _require_known(read: lesson.Lesson, checks: Sequence[str]) -> None:
@@ -40,8 +38,8 @@ def _on_mutants(recipe: Recipe, check: str, broken: Mapping[str, Sequence[Mappin
     for mutant in recipe.mutants:
         if check in mutant.breaks:
             told = verdict(next(entry for entry in broken[mutant.id] if entry["id"] == check))
-            out.append({"id": mutant.id, "sentence": mutant.sentence, "failed": not told["passed"],
-                        "measured": told["measured"], "bound": told["bound"]})  # fmt: skip
+            out.append({"id": mutant.id, "failed": not told["passed"], "measured": told["measured"],
+                        "bound": told["bound"]})  # fmt: skip
     return out
 
 
@@ -60,3 +58,13 @@ def _plain(value: float) -> float | str:
     if value != value:
         return "NaN"
     return value if abs(value) != float("inf") else "Infinity" if value > 0 else "-Infinity"
+
+
+def with_sentences(checks: Sequence[Mapping[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
+    """Verdicts with the sentence of every broken variant: those are words, and no reason to judge again."""
+    sentences = {mutant.id: mutant.sentence for mutant in recipe.mutants}
+    return [
+        {**check, "mutants": [{"id": broken["id"], "sentence": sentences[broken["id"]], **broken}
+                              for broken in check["mutants"]]}
+        for check in checks
+    ]  # fmt: skip

@@ -4,75 +4,80 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from lessonpress import __version__, arrows, authoring
+from lessonpress import __version__, authoring, commands, lesson_files
 from lessonpress.authoring import CONFIG, ConfigFile
+from lessonpress.settings import Config
 
 app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-                  pretty_exceptions_enable=False, help=__doc__)  # fmt: skip
+                  pretty_exceptions_enable=False, help=__doc__,
+                  epilog="Every command takes --set KEY=VALUE: a setting in the place of config.yaml's.")  # fmt: skip
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
+Key = Annotated[str | None, typer.Option(help="Fail unless this names the lesson's present state.", metavar="KEY")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
 for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
     app.command()(command)
 
 
+def told(slugs: Sequence[str], config: Path, key: str | None = None) -> commands.Told:
+    """The words of a command that the rules have too."""
+    return commands.Told(tuple(slugs), key, config=config)
+
+
 @app.command("hash")
-def hash_(slugs: Slugs, config: ConfigFile = CONFIG) -> None:
+def hash_(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Read lessons, refuse what is wrong, write down what they are."""
-    arrows.go("hash", slugs, config=arrows.settings(config))
+    commands.step("hash", told(slugs, config, key))
 
 
 @app.command()
-def execute(slugs: Slugs, config: ConfigFile = CONFIG) -> None:
+def execute(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Run lessons in a worker process and keep what they recorded."""
-    arrows.go("execute", slugs, config=arrows.settings(config))
+    commands.step("execute", told(slugs, config, key))
 
 
 @app.command()
-def record(slugs: Slugs, config: ConfigFile = CONFIG) -> None:
+def record(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Cut the recorded cases out of the captures."""
-    arrows.go("record", slugs, config=arrows.settings(config))
+    commands.step("record", told(slugs, config, key))
 
 
 @app.command()
-def check(slugs: Slugs, config: ConfigFile = CONFIG) -> None:
+def check(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Run the lessons' numerical checks and write down the verdicts."""
-    arrows.go("check", slugs, config=arrows.settings(config))
+    commands.step("check", told(slugs, config, key))
 
 
 @app.command()
-def render(slugs: Slugs, config: ConfigFile = CONFIG) -> None:
+def render(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Make every file of the lessons' revisions, in the work folder."""
-    arrows.go("render", slugs, config=arrows.settings(config))
-
-
-@app.command()
-def produce(
-    slugs: Slugs, config: ConfigFile = CONFIG,
-    jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,
-) -> None:  # fmt: skip
-    """Take lessons from hash to render, doing only what their changes ask for."""
-    arrows.produce(slugs, config=arrows.settings(config), jobs=jobs)
+    commands.step("render", told(slugs, config, key))
 
 
 @app.command()
 def publish(
-    slugs: Slugs, config: ConfigFile = CONFIG,
+    slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None,
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words; stored with the revision.")] = None,
 ) -> None:  # fmt: skip
     """Put rendered revisions into the site, unless a check failed or nothing changed."""
-    arrows.go("publish", slugs, config=arrows.settings(config), note=note)
+    commands.publish(told(slugs, config, key), note)
 
 
 @app.command()
 def site(config: ConfigFile = CONFIG) -> None:
     """Write the pages around the lessons: catalogue, histories, schema."""
-    typer.echo(arrows.room("site").site(arrows.settings(config)))
+    commands.site(told((), config))
+
+
+@app.command()
+def mistakes(config: ConfigFile = CONFIG) -> None:
+    """Tell what was wrong with the lessons when their steps were last done; 1 when anything was."""
+    commands.mistakes(told((), config))
 
 
 @app.command()
@@ -83,23 +88,26 @@ def prepare(
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Run lessons' training and store the weights as source, beside the recipe."""
-    settings, room = arrows.settings(config), arrows.room("prepare")
+    from lessonpress import prepare as trainer
+
+    settings = commands.settings(config)
     if not slugs and not repeat:
         raise typer.BadParameter("name the lessons whose weights are to be made")
-    verb = room.repeat if repeat else room.prepare
-    arrows.each(slugs or room.prepared_lessons(settings), lambda slug: verb(settings, slug))
+    act = trainer.repeat if repeat else trainer.prepare
+    commands.for_lessons(slugs or trainer.prepared_lessons(settings), lambda slug: act(settings, slug))
 
 
 @app.command()
 def verify(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
-    jobs: Annotated[int, typer.Option(min=1, help="Lessons at a time.")] = 1,
     record: Annotated[bool, typer.Option("--record", help="Write the reports, and exit 0 on drift as well.")] = False,
     recorded: Annotated[bool, typer.Option("--recorded", help="Only judge what the last reports say.")] = False,
 ) -> None:  # fmt: skip
     """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
-    settings, room = _known(arrows.settings(config), *slugs or ()), arrows.room("verify")
-    good = room.recorded(settings) if recorded else room.verify(settings, slugs or (), jobs=jobs)
+    from lessonpress import verify as verifier
+
+    settings = _known(commands.settings(config), *slugs or ())
+    good = verifier.recorded(settings) if recorded else verifier.verify(settings, slugs or ())
     if not good and not record:
         raise typer.Exit(1)
 
@@ -112,18 +120,23 @@ def diff(
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Say what changed between two revisions (the last two without names), and write it as one HTML page."""
-    settings, room = _known(arrows.settings(config), slug), arrows.room("diff")
-    found = room.diff(settings, slug, a, b, out=out)
+    from lessonpress import canon
+    from lessonpress import diff as differ
+
+    settings = _known(commands.settings(config), slug)
+    found = differ.diff(settings, slug, a, b, out=out)
     if json:
-        typer.echo(arrows.room("canon").pretty(found.document()), nl=False)
+        typer.echo(canon.pretty(found.document()), nl=False)
     else:
-        typer.echo(f"{room.words(found)}\n{out or room.place(settings, slug)}")
+        typer.echo(f"{differ.words(found)}\n{out or differ.place(settings, slug)}")
 
 
 @app.command()
 def history(slug: Slug, config: ConfigFile = CONFIG) -> None:
     """List a lesson's revisions with dates, reasons and notes, the newest first."""
-    typer.echo(arrows.room("prune").listed(_known(arrows.settings(config), slug), slug))
+    from lessonpress import prune as pruner
+
+    typer.echo(pruner.listed(_known(commands.settings(config), slug), slug))
 
 
 @app.command()
@@ -132,7 +145,9 @@ def pin(
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Hold the current revision at one; later publications add without moving it. Without a revision: let go."""
-    _settled(config, lambda settings: arrows.room("prune").pin(_known(settings, slug), slug, revision))
+    from lessonpress import prune as pruner
+
+    _settled(config, lambda settings: pruner.pin(_known(settings, slug), slug, revision))
 
 
 @app.command()
@@ -141,8 +156,10 @@ def retire(
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words.")] = None, config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """End or rename a lesson whose source is gone: it leaves the catalogue, its pages stay and say so."""
+    from lessonpress import prune as pruner
+
     named = [slug, to] if to else [slug]
-    _settled(config, lambda settings: arrows.room("prune").retire(_known(settings, *named), slug, to=to, note=note))
+    _settled(config, lambda settings: pruner.retire(_known(settings, *named), slug, to=to, note=note))
 
 
 @app.command()
@@ -152,8 +169,10 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is asked.")] = False,
 ) -> None:  # fmt: skip
     """Drop revision folders that are in no commit; the current and the pinned ones stay."""
-    settings, room = _known(arrows.settings(config), *slugs or ()), arrows.room("prune")
-    doomed = room.doomed(settings, slugs or ())
+    from lessonpress import prune as pruner
+
+    settings = _known(commands.settings(config), *slugs or ())
+    doomed = pruner.doomed(settings, slugs or ())
     if not doomed:
         typer.echo("Nothing to drop: every earlier revision is in a commit.")
         return
@@ -162,7 +181,7 @@ def prune(
         typer.echo("\n".join(f"{name}: would drop {words}" for (name, _), words in doomed.items()))
     if dry_run or (asked and not typer.confirm(f"Drop {len(doomed)} of them for good?")):
         return
-    _settled(config, lambda settings: "\n".join(room.prune(settings, slugs or (), agreed=doomed)))
+    _settled(config, lambda settings: "\n".join(pruner.prune(settings, slugs or (), agreed=doomed)))
 
 
 @app.command()
@@ -171,34 +190,38 @@ def doctor(
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""
+    from lessonpress import doctor as physician
+    from lessonpress import prune as pruner
+
     if accept:
-        _settled(config, lambda settings: arrows.room("prune").accept(_known(settings, accept), accept))
-    room = arrows.room("doctor")
-    faults = room.doctor(arrows.settings(config))
-    typer.echo(room.words(faults))
+        _settled(config, lambda settings: pruner.accept(_known(settings, accept), accept))
+    faults = physician.doctor(commands.settings(config))
+    typer.echo(physician.words(faults))
     if faults:
         raise typer.Exit(1)
 
 
-def _known(settings: Any, *slugs: str) -> Any:
+def _known(settings: Config, *slugs: str) -> Config:
     """The settings, where each slug is one of a lesson's source or of a published lesson; else wrong usage."""
     models = Path(settings.results) / "models"
     published = [path.name for path in models.iterdir() if path.is_dir()] if models.is_dir() else []
-    known = sorted({*arrows.room("stages").lessons(Path(settings.lessons)), *published})
+    known = sorted({*lesson_files.slugs(Path(settings.lessons)), *published})
     for slug in slugs:
         if slug not in known:
             near = difflib.get_close_matches(slug, known, n=3, cutoff=0.5)
             some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
-            told = f"near it: {', '.join(near)}" if near else f"lessons: {some}" if known else "there is none yet"
-            raise typer.BadParameter(f"no lesson is called {slug!r}; {told}.")
+            others = f"near it: {', '.join(near)}" if near else f"lessons: {some}" if known else "there is none yet"
+            raise typer.BadParameter(f"no lesson is called {slug!r}; {others}.")
     return settings
 
 
-def _settled(config: Path, act: Callable[[Any], str]) -> None:
+def _settled(config: Path, act: Callable[[Config], str]) -> None:
     """Change a history, say what was done, and let the pages around the lessons follow."""
-    settings = arrows.settings(config)
+    from lessonpress import site as pages
+
+    settings = commands.settings(config)
     typer.echo(act(settings))
-    typer.echo(arrows.room("site").site(settings))
+    typer.echo(pages.site(settings))
 
 
 def _version(wanted: bool) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lessonpress.settings import Config
 __all__ = ["Config", "read"]
 
 DEFAULT = Path("config.yaml")
+SECTION = "lessonpress"  # where our settings stand in the configuration of a larger workflow
 
 
 def read(path: Path = DEFAULT) -> Config:
@@ -32,13 +34,47 @@ def read(path: Path = DEFAULT) -> Config:
             raise WrongUsage(name, "there is no such file", "the settings that --config names")
         return Config()
     try:
-        placed = documents.read(path.read_text(encoding="utf-8-sig"), name)
+        return _parsed(path.read_text(encoding="utf-8-sig"), name)
     except UnicodeDecodeError as error:
         raise LessonError(name, f"byte {error.start} is no UTF-8", "text in UTF-8") from None
+
+
+@functools.lru_cache(maxsize=8)  # whoever does one command after the other reads the same text each time
+def _parsed(text: str, name: str) -> Config:
+    """The settings in a text; where it is the configuration of a larger workflow, its section `lessonpress`."""
+    placed = documents.read(text, name)
+    inner = isinstance(placed.value, dict) and isinstance(placed.value.get(SECTION), dict)
+    at: tuple[str, ...] = (SECTION,) if inner else ()
     try:
-        return Config.model_validate(placed.value or {})
+        return Config.model_validate((placed.value[SECTION] if inner else placed.value) or {})
     except ValidationError as error:
-        raise LessonErrors([_told(detail, placed, name) for detail in error.errors(include_url=False)]) from None
+        raise LessonErrors([_told(detail, placed, name, at) for detail in error.errors(include_url=False)]) from None
+
+
+def overridden(config: Config, overrides: Sequence[str]) -> Config:
+    """Settings with others in their places, told as `limits.wall_seconds=30`. Raises WrongUsage for what is none."""
+    document = config.model_dump()
+    for override in overrides:
+        name, _, text = override.partition("=")
+        *above, last = name.split(".")
+        section: Any = document
+        for part in above:
+            section = section.get(part) if isinstance(section, dict) else None
+        if not isinstance(section, dict) or last not in section or isinstance(section[last], dict):
+            raise WrongUsage(f"--set {override}", "there is no such setting", "KEY=VALUE with a key of config.yaml")
+        section[last] = text if isinstance(section[last], str) else _number(text)
+    try:
+        return Config.model_validate(document) if overrides else config
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        raise WrongUsage("--set", f"{places.spelled(tuple(detail['loc']))}: {detail['msg']}") from None
+
+
+def _number(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text  # which the settings refuse in their own words
 
 
 def schema() -> dict[str, Any]:
@@ -65,9 +101,9 @@ def _lines(of: type[BaseModel], given: BaseModel, indent: str) -> Iterator[str]:
             yield f"{indent}{name}: {json.dumps(value) if value == '' else value}"
 
 
-def _told(detail: Any, placed: places.Placed, name: str) -> LessonError:
+def _told(detail: Any, placed: places.Placed, name: str, at: tuple[str, ...] = ()) -> LessonError:
     loc, message = tuple(detail["loc"]), detail["msg"]
-    where = f"{name}:{placed.line(loc)}" + (f": {places.spelled(loc)}" if loc else "")
+    where = f"{name}:{placed.line((*at, *loc))}" + (f": {places.spelled((*at, *loc))}" if loc else "")
     if detail["type"] == "extra_forbidden":
         known = _known(loc)
         close = difflib.get_close_matches(str(loc[-1]), known, n=1)

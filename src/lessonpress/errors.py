@@ -46,6 +46,20 @@ class WrongUsage(LessonError):
     code = 2
 
 
+class RetryableError(LessonError):
+    """What the lesson itself does not prove: a limit, a kill, a full disk, files that changed meanwhile.
+
+    It is not kept among the lesson's mistakes; the next run does the same step again.
+    """
+
+
+def is_proven(error: LessonError) -> bool:
+    """Whether an error is the lesson's own mistake, which stays until its files change."""
+    if isinstance(error, LessonErrors):
+        return all(is_proven(each) for each in error.errors)
+    return not isinstance(error, (RetryableError, WrongUsage))
+
+
 class LessonErrors(LessonError):
     """Several mistakes that were found together, one line each."""
 

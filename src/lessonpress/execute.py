@@ -1,4 +1,4 @@
-"""Verb execute: run the lesson once in a worker process and keep what it recorded (capture.json)."""
+"""Step execute: run the lesson once in a worker process, and validate what it recorded (capture.json)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, capture, failures, lesson, supervise
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, RetryableError
 from lessonpress.settings import Config
-
-
-def execute(config: Config, slug: str) -> None:
-    """Run the lesson's plan in a confined process; write `work/<slug>/capture.json` and `mutants.json`.
-
-    The second holds what the broken variants recorded; only `check` reads it.
-    Raises LessonError, naming the lesson's file and line, when its code fails, answers nothing or hits a limit.
-    """
-    room = config.room(slug)
-    source = canon.read(room / "source.json")
-    recorded, mutants = run(config, source, config.lesson(slug))
-    canon.draft(room / "mutants.json", mutants)
-    canon.draft(room / "capture.json", canon.compact(recorded))
 
 
 def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
     """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id.
 
-    The latter are JSON as the worker wrote it: only the judge reads them, who is confined as the worker is.
+    The latter are JSON as the worker wrote it: only the judge reads them, who is confined as the worker is. Raises
+    LessonError, naming the lesson's file and line, when its code fails or answers nothing, RetryableError at a limit.
     """
     plan = source["plan"]
     what = plan["model"]["class"]
@@ -98,8 +86,9 @@ def copy(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
         except FileNotFoundError:
             data = b""
         if canon.digest(data) != file["sha256"]:
-            raise LessonError(os.path.relpath(folder / file["path"]), "the file changed while the lesson was running",
-                              "", "Run the same command again.")  # fmt: skip
+            where = os.path.relpath(folder / file["path"])
+            raise RetryableError(where, "the file changed while the lesson was running", "",
+                                 "Run the same command again.")  # fmt: skip
         path.write_bytes(data)
     return to
 
@@ -136,11 +125,16 @@ def captured_at() -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-@functools.cache
 def commit() -> str | None:
     """The commit of the repository in which the lessons lie, or None outside git."""
+    return _commit(Path.cwd())
+
+
+@functools.cache
+def _commit(folder: Path) -> str | None:
     try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=10,
+                              check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() or None if done.returncode == 0 else None

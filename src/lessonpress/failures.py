@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lessonpress.errors import LessonError
+from lessonpress.errors import LessonError, RetryableError
 from lessonpress.supervise import Ended
 from lessonpress.supervise.ended import stated
 
@@ -50,8 +50,10 @@ def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at
         seen += f"; {_text(told.get('context'))}"
     if told.get("code"):
         seen += f"; the line reads `{_text(told.get('code'))}`"
-    because = _because(kind, message, ended.confinement.limits) or (RUNS if mutant else "")
-    return LessonError(where, seen, because, printed(ended))
+    limits = ended.confinement.limits
+    because = _because(kind, message, limits) or (RUNS if mutant else "")
+    made = RetryableError if _held(kind, message, limits) else LessonError  # a limit is no mistake of the lesson's
+    return made(where, seen, because, printed(ended))
 
 
 def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
@@ -69,13 +71,16 @@ def _held(kind: str, message: str, limits: Mapping[str, int]) -> str:
     return ""
 
 
-def of_process(folder: Path, what: str, ended: Ended) -> LessonError:
-    """A process that ended without an answer, or with one that cannot be read."""
+def of_process(folder: Path, what: str, ended: Ended) -> RetryableError:
+    """A process that ended without an answer, or with one that cannot be read.
+
+    Whether the lesson did that or somebody killed it, nobody can tell: it is tried again.
+    """
     # Before its first line no lesson code has run: what was printed then is the interpreter's own.
     early = "" if ended.limit or ended.lines else _held("", ended.printed, ended.confinement.limits)
     fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit or early else ""
     seen = f"running {what}: {ended.reason()}"
-    return LessonError(os.path.relpath(folder), seen, early, (fix + printed(ended)).strip())
+    return RetryableError(os.path.relpath(folder), seen, early, (fix + printed(ended)).strip())
 
 
 def printed(ended: Ended) -> str:

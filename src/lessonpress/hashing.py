@@ -1,29 +1,27 @@
-"""Verb hash: read a lesson, refuse what is wrong with it, and write down what it is (source.json)."""
+"""Step hash: read a lesson, refuse what is wrong with it, and say what it is (source.json)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from lessonpress import canon, lesson, plan, prepared, specs, wording
 from lessonpress.errors import LessonError, LessonErrors
-from lessonpress.settings import Config
 
 PROSE = ("title", "question", "description", "category", "tags", "curator", "attribution", "license", "limitations",
          "milestone", "steps", "opening_step", "glossary", "scope")  # fmt: skip
 TEXT = ("title", "description", "label", "note")
 
 
-def hash_lesson(config: Config, slug: str) -> str | None:
-    """Write `work/<slug>/source.json`: the lesson's files and digests, and the worker's plan. Runs no lesson code.
+def hash_lesson(folder: Path) -> tuple[dict[str, Any], str | None]:
+    """What the lesson in `folder` is, with its recipe as it was read: `source` and `document`. Runs no lesson code.
 
-    Answers a warning where the lesson's prepared weights are older than what they are made from.
+    Answers a warning too, where the lesson's prepared weights are older than what they are made from.
     """
-    read = lesson.read(config.lesson(slug))
-    told = {**source(read), "document": lesson.kept(read)}
-    canon.draft(config.room(slug) / "source.json", canon.compact(told) + "\n")
-    return prepared.warning(read)
+    read = lesson.read(folder)
+    return {**source(read), "document": lesson.kept(read)}, prepared.warning(read)
 
 
 def source(read: lesson.Lesson) -> dict[str, Any]:

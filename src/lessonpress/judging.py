@@ -8,7 +8,7 @@ from typing import Any
 
 from lessonpress import canon, capture, failures, supervise
 from lessonpress.errors import LessonError
-from lessonpress.lesson import Lesson
+from lessonpress.lesson import RECIPE, Lesson
 from lessonpress.settings import Config
 
 Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
@@ -47,6 +47,8 @@ def _ask(
 ) -> dict[str, Any]:
     with supervise.scratch() as room:
         for name, data in read.files.items():
+            if name == RECIPE:  # its words are no reason to judge again, so nothing may depend on them
+                continue
             (room / "lesson" / name).parent.mkdir(parents=True, exist_ok=True)
             (room / "lesson" / name).write_bytes(data)
         (room / "capture.json").write_bytes(captured)

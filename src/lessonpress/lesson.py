@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lessonpress import canon, places, wording
-from lessonpress.errors import LessonError, LessonErrors, WrongUsage
+from lessonpress import canon, lesson_files, places, wording
+from lessonpress.errors import LessonError, LessonErrors, RetryableError, WrongUsage
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
 from lessonpress.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
@@ -24,7 +24,7 @@ from lessonpress.settings import TAKEN
 
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
-MAX_FILE_BYTES, MAX_FILES = 64 * 1024 * 1024, 2_000
+MAX_FILE_BYTES, MAX_FILES = lesson_files.MAX_BYTES, 2_000
 MAX_PLANNED = 1_000_000  # values in all runs, each with all that it inherits
 # Published files that a lesson's own may not be called.
 RESERVED = frozenset({
@@ -119,13 +119,13 @@ def kept(read: Lesson) -> dict[str, Any]:
 def reopened(folder: Path, source: Mapping[str, Any]) -> Lesson:
     """The lesson as `hash` read it (source.json).
 
-    Raises LessonError when one of its files is no longer what was hashed.
+    Raises RetryableError when one of its files is no longer what was hashed.
     """
     files, hashed = _files(folder), {file["path"]: file["sha256"] for file in source["files"]}
     for name in sorted(files.keys() | hashed.keys()):
         if name not in files or canon.digest(files[name]) != hashed.get(name):
-            raise LessonError(os.path.relpath(folder / name), "the file changed since the lesson was read", "",
-                              "Run the same command again.")  # fmt: skip
+            raise RetryableError(os.path.relpath(folder / name), "the file changed since the lesson was read", "",
+                                 "Run the same command again.")  # fmt: skip
     document = source["document"]
     placed = Placed(_plain(document["value"]), {tuple(path): line for path, line in document["lines"]})
     return Lesson(folder, document["name"], Recipe.model_validate(placed.value), files, placed)

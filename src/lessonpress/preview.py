@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessonpress import check, execute, hashing, identity, lesson, linting, page, publish, record, render
+from lessonpress import identity, lesson, linting, page, publish, steps
 from lessonpress.errors import LessonError, LessonErrors, WrongUsage
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.linting.sources import Sources
 from lessonpress.settings import Config
 
@@ -41,10 +42,12 @@ def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
     to = (out or Path(f"preview-{folder.name}")).resolve()
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
-        words = _made(settings, folder.name)
-        place(settings.room(folder.name) / "revision", to)
-        lacking = (*publish.toothless(settings, folder.name), *publish.foreign(settings, folder.name))
-        return Preview(Path(os.path.relpath(to)) / "index.html", words, _failed(settings, folder.name), lacking)
+        work = steps.build(settings, folder.name)
+        words = _made(work)
+        place(work.revision, to)
+        failed, lacking = publish.failed(work), (*publish.toothless(work), *publish.foreign(work))
+        page_file = Path(os.path.relpath(to)) / "index.html"
+        return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
 
 
 def require(config: Config, path: Path, out: Path | None) -> Path:
@@ -71,25 +74,14 @@ def found(config: Config, path: Path) -> Path:
     return folder.resolve()
 
 
-def _made(config: Config, slug: str) -> str:
-    """All verbs from hash to render; answers their hints."""
-    hashing.hash_lesson(config, slug)
-    read = lesson.read(config.lesson(slug))
+def _made(work: LessonBuild) -> str:
+    """All steps from hash to render; answers their hints."""
+    steps.perform(work, "hash")
+    read = work.lesson
     if wrong := page.misnamed(read):  # in lint's words, and before anything runs
         raise LessonErrors(wrong)
-    execute.execute(config, slug)
-    record.record(config, slug)
-    check.check(config, slug)
-    told = linting.hints(Sources.of(read))
-    return "\n".join(filter(None, [*told, render.render(config, slug)]))
-
-
-def _failed(config: Config, slug: str) -> LessonError | None:
-    try:
-        publish.require_passed(config, slug)
-    except LessonError as error:
-        return error
-    return None
+    said = steps.perform_all(work)
+    return "\n".join([*linting.hints(Sources.of(read)), *said])
 
 
 def require_free(config: Config, folder: Path, to: Path) -> None:

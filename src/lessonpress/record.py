@@ -1,4 +1,4 @@
-"""Verb record: cut the recorded cases out of the capture (cases.json), and lay them out as a tidy table (cases.csv)."""
+"""Step record: cut the recorded cases out of the capture (cases.json), and lay them out as a tidy table (cases.csv)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,12 @@ STATISTICS: dict[str, Callable[[Any], Any]] = {
 COLUMNS = ["case", "record", "kind", "panel", "row", "column", "rowLabel", "columnLabel", "value"]
 
 
-def record(config: Config, slug: str) -> None:
-    """Write `work/<slug>/cases.json` (every recorded array and metric of every case) and `cases.csv`.
+def record_cases(config: Config, read: lesson.Lesson, captured: bytes) -> dict[str, Any]:
+    """Every recorded array and metric of every case, from the bytes of capture.json; own metrics run confined.
 
     Raises LessonError at the recipe's line for an address that matches nothing or a cut that does not fit.
     """
-    room = config.room(slug)
-    read = lesson.reopened(config.lesson(slug), canon.read(config.room(slug) / "source.json"))
-    captured = (room / "capture.json").read_bytes()
-    cases = of(read, canon.loads(captured), lambda tasks: judging.metrics(config, read, captured, tasks))
-    canon.draft(room / "cases.json", canon.compact(cases))
-    canon.draft(room / "cases.csv", table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
+    return of(read, canon.loads(captured), lambda tasks: judging.metrics(config, read, captured, tasks))
 
 
 def of(read: lesson.Lesson, captured: Mapping[str, Any], judge: judging.Judge) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""Verb render: make every file of a revision from what was read, recorded and checked (work/<slug>/revision/)."""
+"""Step render: make every file of a revision from what was read, recorded and checked."""
 
 from __future__ import annotations
 
 import io
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ import numpy as np
 from lessonpress import (
     bundle,
     canon,
+    check,
+    code_digest,
     graph,
     identity,
     layout,
@@ -24,46 +25,33 @@ from lessonpress import (
     provenance,
     replay,
     schema,
-    stages,
     weights,
 )  # fmt: skip
 from lessonpress.errors import LessonError, LessonErrors
-from lessonpress.settings import Config
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.worker import recorded
 
 STAND_IN = "8d1f6a3b0c5e9247"
 
 
-def render(config: Config, slug: str) -> str | None:
-    """Write `work/<slug>/revision/` (all files of the revision) and `work/<slug>/rendered.json` (its id).
+def render_lesson(work: LessonBuild) -> tuple[str, dict[str, bytes], str | None]:
+    """A build's revision: its id, all its files, and hints about numbers that are typed into prose.
 
-    Answers hints about numbers that are typed into prose. Raises LessonError for a step or case that points at
-    nothing, and for prose that cannot be rendered.
+    Raises LessonError for a step or case that points at nothing, and for prose that cannot be rendered.
     """
-    room = config.room(slug)
-    source = canon.read(room / "source.json")
-    read = lesson.reopened(config.lesson(slug), source)
-    captured, cases = canon.read(room / "capture.json"), canon.read(room / "cases.json")
-    table = (room / "cases.csv").read_bytes()
-    name, files = revision(read, source, captured, cases, canon.read(room / "checks.json"), table)
-    folder = room / "revision"
-    (room / "rendered.json").unlink(missing_ok=True)  # it stands for the whole folder
-    shutil.rmtree(folder, ignore_errors=True)
-    for path, data in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
-    told = {"slug": slug, "revision": name, "files": sorted(files)}
-    canon.draft(room / "rendered.json", canon.pretty(told))
-    return "\n".join(f"hint: {words}" for words in page.typed(read, cases)) or None
+    name, files = revision(work.lesson, work.source, work.body("capture.json"), work.cases, work.checks,
+                           work.bytes("cases.csv"))  # fmt: skip
+    return name, files, "\n".join(f"hint: {words}" for words in page.typed(work.lesson, work.cases)) or None
 
 
 def revision(
     read: lesson.Lesson, source: Mapping[str, Any], captured: Mapping[str, Any], cases: Mapping[str, Any],
-    checks: list[Mapping[str, Any]], table: bytes,
+    checks: Sequence[Mapping[str, Any]], table: bytes,
 ) -> tuple[str, dict[str, bytes]]:  # fmt: skip
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
     if wrong := page.misnamed(read):
         raise LessonErrors(wrong)
+    checks = check.with_sentences(checks, read.recipe)
     read = page.bound(read, cases)
     drawn = graph.of(captured)
     _aimed(read, drawn)
@@ -71,7 +59,7 @@ def revision(
     stored = weights.file(captured)
     built = replay.of_runs(captured)
     body = manifest.of(read.recipe, source, captured, drawn, cases, checks, replay.of_capture(built),
-                       canon.digest(stored), graphs, stages.digest("render"),
+                       canon.digest(stored), graphs, code_digest.digest("render"),
                        prepared.provenance(read, source["plan"]))  # fmt: skip
     picture_text = drawn_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
@@ -126,7 +114,7 @@ def _alive(
     }  # fmt: skip
 
 
-def _readable(read: lesson.Lesson, checks: list[Mapping[str, Any]]) -> None:
+def _readable(read: lesson.Lesson, checks: Sequence[Mapping[str, Any]]) -> None:
     """Raise what is wrong with the lesson's words at their own lines; the page knows them without their places."""
     file = os.path.relpath(read.folder / (read.recipe.checks or ""))
     told = [(f"{file}:{check['line']}: {check['id']}", str(check["sentence"])) for check in checks]

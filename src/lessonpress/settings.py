@@ -59,8 +59,8 @@ class Isolation(_Settings):
         return "linux-strict" if sys.platform.startswith("linux") else "posix-basic"
 
 
-# What lies in the folder `work` beside the lessons' rooms: no lesson can be called so.
-TAKEN = frozenset({"batches", "benchmarks", "code", "diff", "logs", "refused", "report", "verify"})
+# What lies in the folder `work` beside the lessons' folders: no lesson can be called so.
+TAKEN = frozenset({"batches", "benchmarks", "code", "diff", "good", "logs", "refused", "report", "site", "verify"})
 
 
 class Config(_Settings):
@@ -69,7 +69,7 @@ class Config(_Settings):
     lessons: str = Field("lessons", min_length=1, description="The folder that holds one folder for each lesson.")
     results: str = Field("results", min_length=1, description="The published site; it is committed.")
     work: str = Field("work", min_length=1, description="Intermediate files; never committed.")
-    batch: Positive = Field(200, description="Lessons in one job of a cluster, at most; one machine needs one job.")
+    batch: Positive = Field(200, description="Has no effect any more: a cluster's jobs are made by --group-components.")
     site: Site = Field(Site(), description="What the pages around the lessons say.")
     limits: Limits = Field(Limits(), description="What one worker process may use.")
     isolation: Isolation = Field(Isolation(), description="How strongly a worker must be confined.")
@@ -88,8 +88,8 @@ class Config(_Settings):
         """The folder of a lesson's source."""
         return Path(self.lessons) / slug
 
-    def room(self, slug: str) -> Path:
-        """The folder of a lesson's intermediate files."""
+    def work_dir(self, slug: str) -> Path:
+        """The folder of a lesson's intermediate files: one for each state of it, and links to those of the present."""
         return Path(self.work) / slug
 
     def published(self, slug: str) -> Path:

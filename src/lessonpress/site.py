@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, history, lock, page, stages
+from lessonpress import artifact, canon, code_digest, history, lock, page
 from lessonpress.settings import Config, Site
 
 # Generated from schema.py and recipe.py, which take longer to import than this verb to run.
@@ -21,14 +20,15 @@ SAID = ("slug", "revision", "title", "question", "description", "category", "tag
 class Memory:
     """What the pages said of each lesson the last time (`work/pages.json`), so that one that changed is read alone.
 
-    A lesson is as it was when its history, its current manifest, its page, our code and the site's settings are.
+    A lesson is as it was when the bytes of its history, its current manifest and its page are, and our code and the
+    site's settings.
     """
 
     def __init__(self, file: Path, about: Site) -> None:
-        self.file, self.base = file, [stages.digest("site"), about.model_dump()]
-        self.known: dict[str, Any] = {}
-        with contextlib.suppress(OSError, ValueError, TypeError):  # nothing that can be read: all is made anew
-            self.known = dict(canon.read(file))
+        self.file, self.base = file, canon.digest_of([code_digest.digest("site"), about.model_dump()])
+        found = artifact.read(file)
+        self.known: Mapping[str, Any] = found.body if found and found.made_from == self.base else {}
+        self.digests: dict[Path, str | None] = {}  # of files before they were read: a later change shows
         self.seen: dict[Path, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         self.same: set[Path] = set()  # pages that are as they were
 
@@ -43,40 +43,44 @@ class Memory:
         self.seen[folder] = told, said
         return said
 
-    def keep(self) -> None:
-        """Note it for the next time, now that the pages are there."""
-        canon.draft(self.file, canon.compact({
+    def keep(self, written: Mapping[Path, str]) -> None:
+        """Note it for the next time, now that the pages are `written`."""
+        self.digests |= {path: canon.digest(text) for path, text in written.items()}
+        artifact.write(self.file, self.base, {
             folder.name: {"key": self._key(folder, told), "said": said} for folder, (told, said) in self.seen.items()
-        }))  # fmt: skip
+        })  # fmt: skip
 
     def _key(self, folder: Path, told: Mapping[str, Any]) -> str:
-        stamps = [canon.stamp(folder / told["current"] / "manifest.json"), canon.stamp(folder / "index.html")]
-        return canon.digest_of([*self.base, told, stamps])
+        files = (folder / told["current"] / "manifest.json", folder / "index.html")
+        return canon.digest_of([told, *(self.digest(file) for file in files)])
+
+    def digest(self, file: Path) -> str | None:
+        """The digest of a file as it was when it was first asked for."""
+        if file not in self.digests:
+            self.digests[file] = canon.digest_file(file)
+        return self.digests[file]
 
 
-def site(config: Config) -> str:
+def site(config: Config, *, receipt: Path | None = None) -> str:
     """Write the catalogue, every lesson's history page and the schemas; a file that is right stays as it is.
 
-    Answers what was done, in words.
+    Answers what was done, in words; `receipt` is a file that is to say how everything was that the pages rest on.
     """
     results = Path(config.results)
     memory = Memory(Path(config.work) / "pages.json", config.site)
     with lock.alone(results):
         for folder in (results, results / "models", results / "schema", *_lessons(results / "models")):
             lock.sweep(folder)
+        for folder in _lessons(results / "models"):
+            memory.digest(folder / history.FILE)
         wanted = pages(results, config.site, memory)
         changed = [path for path, text in wanted.items() if not holds(path, text)]
         canon.write_all({path: wanted[path] for path in changed})
-        memory.keep()
+        memory.keep(wanted)
     every = sorted(memory.same.union(wanted))
-    seen = [*every, *sorted(folder / history.FILE for folder in memory.seen)]
-    canon.write(
-        Path(config.work) / "site.json",
-        canon.pretty({
-            "about": config.site.model_dump(),
-            "pages": {p.relative_to(config.results).as_posix(): canon.stamp(p) for p in seen},
-        }),
-    )
+    if receipt:
+        told = {path.relative_to(results).as_posix(): memory.digests[path] for path in sorted(memory.digests)}
+        artifact.write(receipt, memory.base, {"files": told})
     return f"site: {len(changed)} of {len(every)} pages changed" if changed else "site: unchanged"
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress import canon, comparison, identity, lesson, page, published, record, render, weights
+from lessonpress import canon, comparison, identity, page, published, record, render, weights
 from lessonpress.comparison import Array, Comparison
-from lessonpress.settings import Config
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.worker import recorded
 
 Capture = Mapping[str, Any]
@@ -31,18 +31,14 @@ class Standing:
     comparison: Comparison  # of recorded numbers and weights
 
 
-def of(config: Config, slug: str, folder: Path) -> Standing:
-    """Compare what lies in `work/<slug>/` (rendered or not changed since) with the published revision in `folder`.
-
-    Raises LessonError when either cannot be read.
-    """
-    room = config.room(slug)
-    new = canon.read(room / "revision" / "identity.json")
-    compared = numbers(folder, room / "revision")
-    if identity.revision((room / "revision" / "identity.json").read_text(encoding="utf-8")) == folder.name:
+def of(work: LessonBuild, folder: Path) -> Standing:
+    """Compare a rendered build with the published revision in `folder`. Raises LessonError when one cannot be read."""
+    new = canon.read(work.revision / "identity.json")
+    compared = numbers(folder, work.revision)
+    if identity.revision((work.revision / "identity.json").read_text(encoding="utf-8")) == folder.name:
         return Standing(folder.name, True, compared)
     near = compared.good() and identity.may_be(published.identity(folder), new)
-    return Standing(folder.name, near and rendered_again(config, slug, folder) == folder.name, compared)
+    return Standing(folder.name, near and rendered_again(work, folder) == folder.name, compared)
 
 
 def numbers(old: Path, new: Path) -> Comparison:
@@ -52,17 +48,16 @@ def numbers(old: Path, new: Path) -> Comparison:
     return comparison.compare(sides[0], sides[1], atol=atol, rtol=rtol)
 
 
-def rendered_again(config: Config, slug: str, folder: Path) -> str:
-    """The id that the lesson in `work/<slug>/` gets when it is rendered from the numbers published in `folder`."""
-    room = config.room(slug)
-    source, captured = canon.read(room / "source.json"), canon.read(room / "capture.json")
-    read = lesson.reopened(config.lesson(slug), source)
-    cases = with_cases(canon.read(room / "cases.json"), folder)
+def rendered_again(work: LessonBuild, folder: Path) -> str:
+    """The id that a build's lesson gets when it is rendered from the numbers published in `folder`."""
+    source, read = work.source, work.lesson
+    captured: Capture = work.body("capture.json")
+    cases = with_cases(work.cases, folder)
     offered = page.offered((folder / "index.html").read_text(encoding="utf-8"))
     captured = with_inputs(with_weights(captured, folder), offered)
     captured = with_arrays(captured, source["plan"], published.large(folder))
     table = record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
-    name, _ = render.revision(read, source, captured, cases, canon.read(room / "checks.json"), table)
+    name, _ = render.revision(read, source, captured, cases, work.checks, table)
     return name
 
 

@@ -7,35 +7,31 @@ all published revisions are checked, not only those of the current one.
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from lessonpress import (
-    batch,
+    artifact,
     canon,
     changes,
-    check,
-    execute,
-    hashing,
     history,
     integrity,
+    lesson_files,
     pace,
-    record,
-    render,
     report,
     site,
-    stages,
     standing,
+    steps,
     supervise,
 )  # fmt: skip
-from lessonpress.changes import Changes
-from lessonpress.comparison import Comparison
 from lessonpress.errors import LessonError
 from lessonpress.integrity import Fault
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.page import rendering
 from lessonpress.settings import Config
 
@@ -51,8 +47,9 @@ class Verdict:
     revision: str | None  # the published one that it was compared with
     words: str
     faults: tuple[Fault, ...] = ()
-    numbers: Comparison | None = None
-    changes: Changes | None = None
+    numbers: Mapping[str, Any] | None = None  # the comparison of the recorded ones, as data
+    changes: Mapping[str, Any] | None = None  # what is another one, as data
+    made: str | None = None  # the folder of the revision that was made for the comparison
     seconds: float = field(default=0.0, compare=False)
 
     def good(self) -> bool:
@@ -64,33 +61,54 @@ class Verdict:
         return {
             "slug": self.slug, "state": self.state, "good": self.good(), "revision": self.revision, "words": self.words,
             "faults": [{"where": f.where, "what": f.what, "mend": f.mend} for f in self.faults],
-            "numbers": self.numbers.document() if self.numbers else None,
-            "changes": self.changes.document() if self.changes else None, "seconds": round(self.seconds, 3),
+            "numbers": self.numbers, "changes": self.changes, "seconds": round(self.seconds, 3),
         }  # fmt: skip
 
 
-def verify(config: Config, slugs: Sequence[str] = (), *, jobs: int = 1) -> bool:
+def verify(config: Config, slugs: Sequence[str] = ()) -> bool:
     """Verify some lessons, or all of them with the pages around them; print a table and write the reports.
 
     Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Answers whether everything is good.
     """
     names = list(slugs) or everything(config)
-    verdicts = _verdicts(config, names, jobs)
+    verdicts = []
+    with pace.of("verifying", len(names)) as told, supervise.kept():
+        for name in names:
+            verdicts.append(lesson(config, name))
+            told.advance(failed=not verdicts[-1].good())
     around = [] if slugs else list(pages(config))
     _write(config, verdicts, around)
     print(table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
 
 
-def _verdicts(config: Config, names: Sequence[str], jobs: int) -> list[Verdict]:
-    """Verify lessons, several at a time; their verdicts in the order of the names."""
-    found: dict[str, Verdict] = {}
-    with pace.of("verifying", len(names)) as told:
-        for outcome in batch.each(config, ("verify", "lesson"), names, jobs):
-            verdict = outcome.answer or Verdict(outcome.slug, DRIFT, None, outcome.words())
-            found[outcome.slug] = verdict
-            told.advance(failed=not verdict.good())
-    return [found[name] for name in names]
+def write_verdict(config: Config, slug: str, file: Path) -> None:
+    """Verify one lesson and write its verdict into a file, for `report_verdicts`."""
+    verdict = lesson(config, slug)
+    artifact.write(file, "", {**verdict.document(), "made": verdict.made})
+
+
+def report_verdicts(config: Config, folder: Path) -> str:
+    """Write the reports from the verdicts in a folder; what has none is verified here: it has no source to run.
+
+    Answers the table for a terminal.
+    """
+    verdicts = []
+    for name in everything(config):
+        found = artifact.read(folder / f"{name}.json")
+        verdicts.append(_read(found.body) if found else lesson(config, name))
+    around = list(pages(config))
+    _write(config, verdicts, around)
+    for other in folder.parent.iterdir():  # of earlier runs
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    return table(verdicts, around)
+
+
+def _read(told: Mapping[str, Any]) -> Verdict:
+    faults = tuple(Fault(fault["where"], fault["what"], fault["mend"]) for fault in told["faults"])
+    return Verdict(told["slug"], told["state"], told["revision"], told["words"], faults, told["numbers"],
+                   told["changes"], told["made"], told["seconds"])  # fmt: skip
 
 
 def recorded(config: Config) -> bool:
@@ -110,7 +128,7 @@ def recorded(config: Config) -> bool:
 def everything(config: Config) -> list[str]:
     """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
     folder = Path(config.lessons)
-    sources = {*stages.lessons(folder), *stages.odd(folder)}
+    sources = {*lesson_files.slugs(folder), *lesson_files.odd_names(folder)}
     models = Path(config.results) / "models"
     return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
 
@@ -145,31 +163,35 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         if told.get("retired"):
             return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
         return Verdict(slug, DRIFT, revision, f"its source is gone; `lessonpress retire {slug}` would say so", faults)
-    regenerate(scratch(config), slug)
-    failed = [entry for entry in canon.read(scratch(config).room(slug) / "checks.json") if not entry["passed"]]
+    work = regenerate(scratch(config), slug)
+    failed = [entry for entry in work.checks if not entry["passed"]]
+    made = str(work.revision)
     if revision is None or not (folder / revision).is_dir():
         return Verdict(slug, DRIFT, revision, "not published", faults)
-    found = standing.of(scratch(config), slug, folder / revision)
+    found = standing.of(work, folder / revision)
     if found.same and not failed:
         state = IDENTICAL if found.comparison.same() else WITHIN
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
-        return Verdict(slug, state, revision, words, faults, found.comparison)
-    between = changes.between(folder / revision, scratch(config).room(slug) / "revision")
+        return Verdict(slug, state, revision, words, faults, found.comparison.document(), made=made)
+    between = changes.between(folder / revision, work.revision)
     versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
     told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
                *versions]  # fmt: skip
-    return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, found.comparison, between)
+    numbers, different = found.comparison.document(), between.document()
+    return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, numbers, different, made)
 
 
-def regenerate(config: Config, slug: str) -> None:
-    """Take a lesson through everything but publishing, in the work folder of `config`."""
+def regenerate(config: Config, slug: str) -> LessonBuild:
+    """Take a lesson through everything but publishing, in the work folder of `config`, from nothing.
+
+    Raises LessonError for the lesson's mistakes.
+    """
     for program in (supervise.MODEL, supervise.JUDGE):
         supervise.warm(program, config.limits, config.isolation)
-    hashing.hash_lesson(config, slug)
-    execute.execute(config, slug)
-    record.record(config, slug)
-    check.check(config, slug)
-    render.render(config, slug)
+    shutil.rmtree(config.work_dir(slug), ignore_errors=True)  # nothing that was made before is taken over
+    work = steps.build(config, slug)
+    steps.perform_all(work)
+    return work
 
 
 def pages(config: Config) -> Iterator[Fault]:
@@ -237,9 +259,9 @@ def _write(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault])
 
 
 def _view(config: Config, verdict: Verdict, number: int) -> report.View:
-    assert verdict.changes is not None
-    old = config.published(verdict.slug) / (verdict.revision or "")
-    return report.view(verdict.changes, old, scratch(config).room(verdict.slug) / "revision", name=f"lesson-{number}")
+    assert verdict.made is not None
+    old, new = config.published(verdict.slug) / (verdict.revision or ""), Path(verdict.made)
+    return report.view(changes.between(old, new), old, new, name=f"lesson-{number}")
 
 
 def junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lessonpress import page, serving, stages
+from lessonpress import lesson_files, page, serving
 from lessonpress.serving import TYPES
 
 EVENTS = "/.lessonpress/events"
@@ -130,9 +130,9 @@ def settled(folder: Path) -> Seen:
 def files(folder: Path) -> Seen:
     """Every file that the lesson is made of, with its time and size."""
     found = {}
-    for path in stages.sources(folder):
+    for path in lesson_files.paths(folder):
         with contextlib.suppress(FileNotFoundError):
-            told = Path(path).stat()
+            told = (folder / path).stat()
             found[path] = (told.st_mtime_ns, told.st_size)
     return found
 

@@ -1,39 +1,54 @@
-# What the rules share: folders, lessons, and which of these are due.
-from pathlib import Path
+# What the rules share: the settings, and what was found while they are read. `OPTIONS` is nothing where config.yaml in
+# the working folder says all settings; a module's folders, for example, a command must be told.
+from lessonpress import run_session
 
-from lessonpress import dispatch, stages
-
-SETTINGS = stages.settings(config)
-LESSONS, RESULTS, WORK = SETTINGS.lessons, SETTINGS.results, SETTINGS.work
-SLUGS, ODD = stages.lessons(Path(LESSONS)), stages.odd(Path(LESSONS))
-
-stages.put_python_first()
-stages.pass_settings(SETTINGS)
-stages.pass_note(config)
-NOTES = dispatch.notes(Path(WORK), dry=workflow.output_settings.dryrun)
-BATCHES = []
-if workflow.is_main_process:  # on another node a batch is what its plan says
-    # Snakemake looks for a free core without a pause while a job waits for one (with a throttle of 0 s, as in our
-    # profile): on one machine one job takes all cores and all lessons.
-    SIZE = SETTINGS.batch if workflow.resource_settings.nodes else None
-    BATCHES = dispatch.planned(SLUGS, SETTINGS, NOTES, SIZE)
+STATE = run_session.read(workflow, config)
+LESSONS, WORK, OPTIONS = STATE.declared.lessons, STATE.declared.work, STATE.options
+LESSON = f"{WORK}/{{slug}}/{{key}}"
+RENAMED = workflow.modifier.local_rulename_modifier
 
 
 wildcard_constraints:
-    slug="|".join(SLUGS) or "none",
-    batch="[a-z0-9-]+",
+    slug="[a-z0-9][a-z0-9-]*",
+    key="[0-9a-f]{16}",
+    again="|-[0-9a-f]+",
+    run="[0-9a-f]+",
+    state="[0-9a-f]{16}(-[0-9a-f]+)?",
+    file=r"(source|capture|mutants|cases|checks|rendered)\.json|cases\.csv",
 
 
 localrules:
     all,
     publish,
+    site,
+    mistakes,
+    name,
+    renew,
+    report_verification,
+    verify,
 
 
-def odd(wildcards):
-    """The folders that no slug can name; a function, because their names may hold what would be a wildcard."""
-    return ODD
+def receipts(wildcards):
+    """The receipts of all lessons in their present state."""
+    return STATE.receipts()
+
+
+def pages(wildcards):
+    """The receipt of the pages around the lessons."""
+    return STATE.site
+
+
+def good(wildcards):
+    """The file that says that no lesson has a mistake."""
+    return STATE.good
+
+
+def every_source(wildcards):
+    """Every file of every lesson."""
+    return [ancient(path) for slug in STATE.slugs for path in STATE.sources(slug)]
 
 
 def sources(wildcards):
-    """Every file of a lesson's folder."""
-    return stages.sources(Path(LESSONS) / wildcards.slug)
+    """Every file of a lesson; their times say nothing, for the key in the outputs' names is their digest."""
+    run_session.hand_on_forced(workflow, RENAMED)
+    return [ancient(path) for path in STATE.sources(wildcards.slug)]

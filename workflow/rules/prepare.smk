@@ -1,10 +1,9 @@
-# Training is no part of publishing: the weights that it made are source. This trains again and compares, writing nothing.
+# Training is no part of publishing: the weights that it made are source.
 # No output and no benchmark: it is done again whenever it is asked for.
 rule repeat_training:
+    """Repeat every lesson's training and compare with the stored weights; writes nothing."""
     input:
-        lessons=[
-            file for slug in SLUGS for file in stages.sources(Path(LESSONS) / slug)
-        ],
+        every_source,
     log:
         f"{WORK}/logs/repeat_training.log",
     conda:
@@ -12,4 +11,4 @@ rule repeat_training:
     message:
         "repeating every lesson's training and comparing with the stored weights"
     shell:
-        "python -m lessonpress prepare --repeat 2>&1 | tee {log:q}"
+        f"lessonpress prepare --repeat{OPTIONS} 2>&1 | tee {{log:q}}"

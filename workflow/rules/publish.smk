@@ -1,38 +1,56 @@
-# One job publishes whatever was produced and renews the pages around the lessons: only it writes the published site.
+# What writes the published site. Nothing there is an output: Snakemake would delete it before a job and after one that
+# failed. A receipt says what was published; where it and the site disagree, another receipt is asked for (`again`).
 rule publish:
+    """Put a lesson's rendered revision into the site, unless a check failed or nothing changed."""
     input:
-        done=expand(f"{WORK}/batches/{{batch}}.done", batch=BATCHES),
-        code=f"{NOTES}/code/site.sha256",
+        rendered=rules.render.output.rendered,
+        revision=rules.render.output.revision,
+        checks=rules.check.output.checks,
     output:
-        site=f"{WORK}/site.json",
-        checks=report(
-            directory(f"{WORK}/report/checks"),
-            patterns=["{lesson}.json"],
-            caption="../report/checks.rst",
-            category="Checks",
-            labels={"lesson": "{lesson}"},
-        ),
-        drift=report(
-            directory(f"{WORK}/report/drift"),
-            patterns=["{lesson}.json"],
+        receipt=report(
+            f"{LESSON}/published{{again}}.json",
             caption="../report/drift.rst",
             category="Drift",
-            labels={"lesson": "{lesson}", "found by": "publish"},
-        ),
-        previews=report(
-            directory(f"{WORK}/report/previews"),
-            patterns=["{lesson}.svg"],
-            caption="../report/preview.rst",
-            category="Previews",
-            labels={"lesson": "{lesson}"},
+            labels={"lesson": "{slug}", "found by": "publish"},
         ),
     log:
-        f"{WORK}/logs/publish.log",
-    benchmark:
-        f"{WORK}/benchmarks/publish.tsv"
+        f"{LESSON}/publish{{again}}.log",
     conda:
         "../envs/lessonpress.yaml"
     message:
-        "publishing what was produced"
+        "publishing {wildcards.slug}"
     shell:
-        "python -m lessonpress gather {log:q} {input.done:q}"
+        f"lessonpress publish {{wildcards.slug}} --key {{wildcards.key}} --receipt {{output.receipt:q}}{OPTIONS}"
+
+
+rule site:
+    """Renew the pages around the lessons: the catalogue, every lesson's list of revisions, the schemas."""
+    input:
+        receipts=receipts,
+    output:
+        receipt=f"{WORK}/site/{{state}}.json",
+    log:
+        f"{WORK}/site/{{state}}.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    message:
+        "renewing the pages around the lessons"
+    shell:
+        f"lessonpress site --receipt {{output.receipt:q}}{OPTIONS}"
+
+
+rule mistakes:
+    """Tell the mistakes of all lessons together, and fail where there are any."""
+    input:
+        receipts=receipts,
+        site=pages,
+    output:
+        good=f"{WORK}/good/{{state}}.json",
+    log:
+        f"{WORK}/good/{{state}}.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    message:
+        "looking for mistakes in the lessons"
+    shell:
+        f"lessonpress mistakes --receipt {{output.good:q}}{OPTIONS}"

@@ -1,12 +1,32 @@
-# A job that fails loses its outputs, so this one writes down what it finds and succeeds; the next one is the gate.
-# Its input `asked` is another one whenever Snakemake reads these rules: whether the world has changed is asked anew.
+# A job that fails loses its outputs, so verdicts and reports are written whatever they say; `verify` is the gate. The
+# verdicts lie in a folder of their own for each run: whether the world has changed is asked anew.
 rule compare:
+    """Regenerate a lesson into scratch and compare it with what is published."""
     input:
-        lessons=[
-            file for slug in SLUGS for file in stages.sources(Path(LESSONS) / slug)
-        ],
-        code=f"{NOTES}/code/render.sha256",
-        asked=f"{NOTES}/code/asked",
+        sources,
+    output:
+        verdict=f"{WORK}/verify/_runs/{{run}}/{{slug}}.json",
+    log:
+        f"{WORK}/verify/_runs/{{run}}/{{slug}}.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    group:
+        "compare"
+    message:
+        "verifying {wildcards.slug}"
+    shell:
+        f"lessonpress compare {{wildcards.slug}} --receipt {{output.verdict:q}}{OPTIONS}"
+
+
+def verdicts(wildcards):
+    """The verdicts of all lessons in this run."""
+    return [f"{STATE.verdicts}/{slug}.json" for slug in STATE.slugs]
+
+
+rule report_verification:
+    """Write what verification found: a page, JSON, JUnit XML and Markdown."""
+    input:
+        verdicts,
     output:
         page=report(
             f"{WORK}/verify/report.html",
@@ -18,21 +38,21 @@ rule compare:
         junit=f"{WORK}/verify/junit.xml",
         summary=f"{WORK}/verify/summary.md",
     log:
-        f"{WORK}/logs/compare.log",
-    benchmark:
-        f"{WORK}/benchmarks/compare.tsv"
+        f"{WORK}/logs/report_verification.log",
+    params:
+        verdicts=STATE.verdicts,
     conda:
         "../envs/lessonpress.yaml"
-    threads: 64  # as many as --cores gives
     message:
-        "regenerating every lesson and comparing with what is published"
+        "comparing with what is published"
     shell:
-        "python -m lessonpress verify --jobs {threads} --record 2>&1 | tee {log:q}"
+        f"lessonpress report {{params.verdicts:q}}{OPTIONS}"
 
 
 rule verify:
+    """Regenerate everything, compare it with what is published, and fail where it is not the same."""
     input:
-        report=rules.compare.output.data,
+        report=rules.report_verification.output.data,
     log:
         f"{WORK}/logs/verify.log",
     conda:
@@ -40,4 +60,4 @@ rule verify:
     message:
         "judging what was found"
     shell:
-        "python -m lessonpress verify --recorded 2>&1 | tee {log:q}"
+        f"lessonpress verify --recorded{OPTIONS} 2>&1 | tee {{log:q}}"

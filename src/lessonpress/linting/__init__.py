@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress import hashing, lesson, packages, page, prepared, stages
+from lessonpress import hashing, lesson, lesson_files, packages, page, prepared
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.linting import checks, model, records, surprises
 from lessonpress.linting.sources import Sources
@@ -49,7 +49,7 @@ def slugs(config: Config) -> list[str]:
     Raises LessonError when there is no such folder, or nothing in it: a silent success would check nothing.
     """
     folder = Path(config.lessons)
-    stages.lessons(folder)  # refuses a folder that is not there
+    lesson_files.slugs(folder)  # refuses a folder that is not there
     found = sorted(path.name for path in folder.iterdir() if _holds_files(path))
     if not found:
         raise LessonError(config.lessons, "there is no lesson here", "", "Type: lessonpress new SLUG.")

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lessonpress.errors import LessonError
+from lessonpress import run_log
+from lessonpress.errors import RetryableError
 from lessonpress.settings import Isolation, Limits
 from lessonpress.supervise import child, ended, family, paths, pipes, rooms
 from lessonpress.supervise.bubblewrap import NAMESPACES, PROCESSES
@@ -30,8 +31,8 @@ from lessonpress.supervise.ended import Confinement, Ended
 from lessonpress.supervise.server import Server
 from lessonpress.worker import confine
 
-__all__ = ["JUDGE", "MODEL", "PREPARE", "SETTINGS", "Confinement", "Ended", "Layers", "environment", "kept", "run",
-           "scratch", "warm"]  # fmt: skip
+__all__ = ["JUDGE", "MODEL", "PREPARE", "SETTINGS", "Confinement", "Ended", "Layers", "environment", "keeps", "kept",
+           "run", "scratch", "warm"]  # fmt: skip
 
 MODEL = "lessonpress.worker.program"  # runs a lesson's model
 PREPARE = "lessonpress.worker.prepare"  # trains it
@@ -84,6 +85,11 @@ def scratch() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
+def keeps() -> bool:
+    """Whether servers are kept: then it pays to let one load what will be needed."""
+    return _kept is not None
+
+
 def warm(module: str, limits: Limits, isolation: Isolation) -> None:
     """Let a program's libraries load while the caller does something else; only where servers are kept."""
     if _kept:
@@ -99,7 +105,7 @@ def run(
     A program is a module with a function `main`, and one that imports its libraries, `load`, where it needs any. The
     worker may read the Python installation and those arguments that are paths. When it has answered, ended, or hit a
     limit, it and everything that it started are killed. `meanwhile` is told each of its lines when it comes. Raises
-    LessonError when this machine cannot isolate it as strongly as `isolation.minimum` demands.
+    RetryableError when this machine cannot isolate it as strongly as `isolation.minimum` demands.
     """
     own = [os.path.realpath(argument) for argument in arguments if os.path.exists(argument)]
     with _ONE_AT_A_TIME, _server(module, limits, isolation, [*own, str(room.resolve())]) as server:
@@ -109,6 +115,7 @@ def run(
             "probe": str(server.forbidden), "minimum": isolation.required(), "forks": limits.processes > 1,
             "folder": str(room.resolve()), "limits": child.all_limits(limits), "arguments": list(arguments),
         }  # fmt: skip
+        run_log.note(f"asks {module}")
         done = _asked(server, request, room, limits, meanwhile)
     _judge(done.confinement, isolation)
     return done
@@ -134,6 +141,7 @@ def _standing(kept: _Kept, module: str, limits: Limits, isolation: Isolation) ->
         return server
     if server:
         server.end()
+    run_log.note(f"starts a server for {module}")
     kept.servers[module] = Server(module, limits, isolation, (str(kept.folder),), kept.folder)
     return kept.servers[module]
 
@@ -176,7 +184,7 @@ def _judge(confinement: Confinement, isolation: Isolation) -> None:
     """Refuse or warn where the worker was isolated less than it should have been."""
     lacking = "; ".join(f"{layer}: {why}" for layer, why in confinement.missing.items())
     if confinement.told.get("refused"):
-        raise LessonError(
+        raise RetryableError(
             "config.yaml: isolation.minimum",
             f"this machine isolates lessons only by {confinement.profile} ({lacking})",
             f"at least {isolation.required()}",

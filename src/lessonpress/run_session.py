@@ -1,0 +1,123 @@
+"""What our Snakefile asks of Snakemake itself: how it was called, and that its run has servers.
+
+The only module that touches Snakemake's own objects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from snakemake.cli import get_argument_parser
+from snakemake.common.configfile import load_configfile
+from snakemake.exceptions import WorkflowError
+
+from lessonpress import shipped, steps, verb_server, workflow_state
+from lessonpress.errors import LessonError
+from lessonpress.workflow_state import State
+
+RUN, CLIENT, PYTHON = "LESSONPRESS_RUN", "LESSONPRESS_CLIENT", "LESSONPRESS_PYTHON"
+# A command of a rule is this shell function: the file starts in milliseconds, by the Python that runs Snakemake.
+FUNCTION = f'() {{ "${PYTHON}" -I -S "${CLIENT}" "$@"\n}}'
+
+
+def read(workflow: Any, config: Mapping[str, Any]) -> State:
+    """The state of all lessons for the rules that are being read, under Snakemake's `config` (a module's its own).
+
+    Raises WorkflowError, which Snakemake tells without a traceback, for wrong settings, and where a file of the
+    published site is asked for.
+    """
+    try:
+        return _read(workflow, config)
+    except LessonError as error:
+        raise WorkflowError(error.message()) from None
+
+
+def _read(workflow: Any, config: Mapping[str, Any]) -> State:
+    modifier = workflow.modifier
+    state = workflow_state.read(config, _configured(), _prefix(modifier.path_modifier))
+    serve_commands()
+    if workflow.is_main_process:
+        _refuse_published(state)
+        note = config.get(workflow_state.NOTE, workflow.config_settings.config.get(workflow_state.NOTE))
+        workflow_state.hand_on("LESSONPRESS_NOTE", note)
+    return state
+
+
+def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
+    """Tell the commands which steps Snakemake was told to do again (-F, -R, -f).
+
+    Asked when inputs are looked for: while the rules are read Snakemake itself does not know it yet.
+    """
+    asked = workflow.dag_settings
+    if not workflow.is_main_process or asked is None:
+        return
+    forced = [*map(str, asked.forcerun or ()), *(map(str, asked.targets or ()) if asked.forcetargets else ())]
+    names = {step: (renamed or str)(step) for step in steps.STEPS}
+    workflow_state.hand_on(steps.AGAIN, workflow_state.again(names, every=asked.forceall, forced=forced))
+
+
+def _refuse_published(state: State) -> None:
+    """Raise WrongUsage where a file of the published site is asked for on the command line.
+
+    Its words are read a second time, and only where one of them lies there: Snakemake reads the rules before it says
+    what its targets are, and would answer for a file that is there that nothing is to be done.
+    """
+    if not workflow_state.published(sys.argv[1:], state.config):
+        return
+    with contextlib.suppress(SystemExit):
+        targets = get_argument_parser().parse_known_args(sys.argv[1:])[0].targets
+        if found := workflow_state.published([str(target) for target in targets], state.config):
+            raise workflow_state.refusal(found[0])
+
+
+def _configured() -> dict[str, Any]:
+    """What config.yaml in the working folder says, where a command that is typed here would read it."""
+    try:
+        return dict(load_configfile("config.yaml"))
+    except (OSError, WorkflowError):
+        return {}
+
+
+def _prefix(modifier: Any) -> str:
+    """What Snakemake puts before every relative path of a module's rules."""
+    inner = _prefix(modifier.inner_modifier) if modifier.inner_modifier else ""
+    return f"{inner}{modifier.prefix or ''}"
+
+
+def serve_commands() -> None:
+    """Let the rules' commands be done by servers that this Snakemake process shares, and that end with it.
+
+    Nothing starts here: the first command starts the first server.
+    """
+    pid = str(os.getpid())
+    if os.environ.get(RUN, "||").split("|")[1] == pid:
+        return  # another module of the same workflow was here
+    folder = Path(tempfile.gettempdir(), f"lessonpress-run-{pid}-{secrets.token_hex(8)}")
+    os.environ |= {
+        RUN: f"{folder}|{pid}|{verb_server.start_time(os.getpid())}", PYTHON: sys.executable,
+        CLIENT: str(shipped.PACKAGE / "verb_client.py"), "BASH_FUNC_lessonpress%%": FUNCTION,
+    }  # fmt: skip
+
+
+def without_throttle(workflow: Any) -> None:
+    """On this machine alone, let Snakemake start a job as soon as there is a core for it.
+
+    Its throttle has the scheduler look again a while after every job: with the default the run ends a second late and
+    looks ever more often, with no time at all it takes half a core while jobs wait.
+    """
+    if workflow.resource_settings.nodes is None and workflow.scheduler is not None:
+        workflow.scheduler.job_rate_limiter = None
+
+
+def renew_pages(state: State) -> None:
+    """After a job that failed: renew the pages all the same, for what was published. Its mistakes were told."""
+    command = f"lessonpress site{state.options} && lessonpress mistakes{state.options}"
+    subprocess.run(["bash", "-c", command], check=False)

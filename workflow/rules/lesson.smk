@@ -1,0 +1,112 @@
+# A lesson from its source to its rendered revision. `key` is the digest of the lesson's files and of the code of the
+# steps: what is not there under that name is due. A step writes below its lesson's folder and nowhere else, so it may
+# run on any machine that shares the work folder.
+rule hash:
+    """Read a lesson, refuse what is wrong with it, and write down what it is."""
+    input:
+        sources,
+    output:
+        source=f"{LESSON}/source.json",
+    log:
+        f"{LESSON}/hash.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    group:
+        "lesson"
+    message:
+        "hashing {wildcards.slug}"
+    shell:
+        f"lessonpress hash {{wildcards.slug}} --key {{wildcards.key}}{OPTIONS}"
+
+
+rule execute:
+    """Run a lesson's model once, confined and seeded, and keep what it recorded."""
+    input:
+        source=rules.hash.output.source,
+    output:
+        capture=f"{LESSON}/capture.json",
+        mutants=f"{LESSON}/mutants.json",
+    log:
+        f"{LESSON}/execute.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    group:
+        "lesson"
+    message:
+        "running {wildcards.slug}"
+    shell:
+        f"lessonpress execute {{wildcards.slug}} --key {{wildcards.key}}{OPTIONS}"
+
+
+rule record:
+    """Cut the recorded cases out of what ran, as JSON and as a tidy table."""
+    input:
+        source=rules.hash.output.source,
+        capture=rules.execute.output.capture,
+    output:
+        cases=f"{LESSON}/cases.json",
+        table=f"{LESSON}/cases.csv",
+    log:
+        f"{LESSON}/record.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    group:
+        "lesson"
+    message:
+        "recording {wildcards.slug}"
+    shell:
+        f"lessonpress record {{wildcards.slug}} --key {{wildcards.key}}{OPTIONS}"
+
+
+rule check:
+    """Run a lesson's numerical checks, on the lesson and on its broken variants."""
+    input:
+        source=rules.hash.output.source,
+        capture=rules.execute.output.capture,
+        mutants=rules.execute.output.mutants,
+    output:
+        checks=report(
+            f"{LESSON}/checks.json",
+            caption="../report/checks.rst",
+            category="Checks",
+            labels={"lesson": "{slug}"},
+        ),
+    log:
+        f"{LESSON}/check.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    group:
+        "lesson"
+    message:
+        "checking {wildcards.slug}"
+    shell:
+        f"lessonpress check {{wildcards.slug}} --key {{wildcards.key}}{OPTIONS}"
+
+
+rule render:
+    """Make every file of a lesson's revision: manifest, graph, page, bundle."""
+    input:
+        source=rules.hash.output.source,
+        capture=rules.execute.output.capture,
+        cases=rules.record.output.cases,
+        table=rules.record.output.table,
+        checks=rules.check.output.checks,
+    output:
+        rendered=f"{LESSON}/rendered.json",
+        revision=report(
+            directory(f"{LESSON}/revision"),
+            patterns=["preview.svg"],
+            caption="../report/preview.rst",
+            category="Previews",
+            labels={"lesson": "{slug}"},
+        ),
+    log:
+        f"{LESSON}/render.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    group:
+        "lesson"
+    message:
+        "rendering {wildcards.slug}"
+    shell:
+        f"lessonpress render {{wildcards.slug}} --key {{wildcards.key}}{OPTIONS}"

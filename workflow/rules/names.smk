@@ -1,0 +1,39 @@
+# The names by which other workflows ask for a lesson's files, whatever its state: work/<slug>/cases.csv and its
+# neighbours. Where such a file is another state's, `renew` makes a mark that Snakemake sees as a new input.
+def named(wildcards):
+    """The file of the lesson's present state, and a mark where the name must be given anew."""
+    key = STATE.key(wildcards.slug)
+    return [
+        f"{WORK}/{wildcards.slug}/{key}/{wildcards.file}",
+        *STATE.renewed(wildcards.slug, wildcards.file),
+    ]
+
+
+rule name:
+    """Give a file of a lesson's present state the name work/<slug>/<file>, for other workflows."""
+    input:
+        named,
+    output:
+        f"{WORK}/{{slug}}/{{file}}",
+    log:
+        f"{WORK}/{{slug}}/{{file}}.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    message:
+        "naming {wildcards.file} of {wildcards.slug}"
+    shell:
+        f"lessonpress name {{wildcards.slug}} {{wildcards.file}}{OPTIONS}"
+
+
+rule renew:
+    """Mark a file that work/<slug>/<file> no longer shows."""
+    output:
+        f"{LESSON}/renew-{{run}}-{{file}}",
+    log:
+        f"{LESSON}/renew-{{run}}-{{file}}.log",
+    conda:
+        "../envs/lessonpress.yaml"
+    message:
+        "{wildcards.file} of {wildcards.slug} has changed"
+    shell:
+        "echo {wildcards.run} > {output:q}"
