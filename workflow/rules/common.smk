@@ -52,3 +52,17 @@ def sources(wildcards):
     """Every file of a lesson; their times say nothing, for the key in the outputs' names is their digest."""
     run_session.hand_on_forced(workflow, RENAMED)
     return [ancient(path) for path in STATE.sources(wildcards.slug)]
+
+
+def named(wildcards):
+    """The file of the lesson's present state, and a mark where the name must be given anew."""
+    key = STATE.key(wildcards.slug)
+    return [
+        f"{WORK}/{wildcards.slug}/{key}/{wildcards.file}",
+        *STATE.renewed(wildcards.slug, wildcards.file),
+    ]
+
+
+def verdicts(wildcards):
+    """The verdicts of all lessons in this run."""
+    return [f"{STATE.verdicts}/{slug}.json" for slug in STATE.slugs]

@@ -9,10 +9,10 @@ rule hash:
         source=f"{LESSON}/source.json",
     log:
         f"{LESSON}/hash.log",
-    conda:
-        "../envs/lessonpress.yaml"
     group:
         "lesson"
+    conda:
+        "../envs/lessonpress.yaml"
     message:
         "hashing {wildcards.slug}"
     shell:
@@ -28,10 +28,10 @@ rule execute:
         mutants=f"{LESSON}/mutants.json",
     log:
         f"{LESSON}/execute.log",
-    conda:
-        "../envs/lessonpress.yaml"
     group:
         "lesson"
+    conda:
+        "../envs/lessonpress.yaml"
     message:
         "running {wildcards.slug}"
     shell:
@@ -48,10 +48,10 @@ rule record:
         table=f"{LESSON}/cases.csv",
     log:
         f"{LESSON}/record.log",
-    conda:
-        "../envs/lessonpress.yaml"
     group:
         "lesson"
+    conda:
+        "../envs/lessonpress.yaml"
     message:
         "recording {wildcards.slug}"
     shell:
@@ -73,10 +73,10 @@ rule check:
         ),
     log:
         f"{LESSON}/check.log",
-    conda:
-        "../envs/lessonpress.yaml"
     group:
         "lesson"
+    conda:
+        "../envs/lessonpress.yaml"
     message:
         "checking {wildcards.slug}"
     shell:
@@ -102,10 +102,10 @@ rule render:
         ),
     log:
         f"{LESSON}/render.log",
-    conda:
-        "../envs/lessonpress.yaml"
     group:
         "lesson"
+    conda:
+        "../envs/lessonpress.yaml"
     message:
         "rendering {wildcards.slug}"
     shell:

@@ -1,14 +1,5 @@
 # The names by which other workflows ask for a lesson's files, whatever its state: work/<slug>/cases.csv and its
 # neighbours. Where such a file is another state's, `renew` makes a mark that Snakemake sees as a new input.
-def named(wildcards):
-    """The file of the lesson's present state, and a mark where the name must be given anew."""
-    key = STATE.key(wildcards.slug)
-    return [
-        f"{WORK}/{wildcards.slug}/{key}/{wildcards.file}",
-        *STATE.renewed(wildcards.slug, wildcards.file),
-    ]
-
-
 rule name:
     """Give a file of a lesson's present state the name work/<slug>/<file>, for other workflows."""
     input:

@@ -8,19 +8,14 @@ rule compare:
         verdict=f"{WORK}/verify/_runs/{{run}}/{{slug}}.json",
     log:
         f"{WORK}/verify/_runs/{{run}}/{{slug}}.log",
-    conda:
-        "../envs/lessonpress.yaml"
     group:
         "compare"
+    conda:
+        "../envs/lessonpress.yaml"
     message:
         "verifying {wildcards.slug}"
     shell:
         f"lessonpress compare {{wildcards.slug}} --receipt {{output.verdict:q}}{OPTIONS}"
-
-
-def verdicts(wildcards):
-    """The verdicts of all lessons in this run."""
-    return [f"{STATE.verdicts}/{slug}.json" for slug in STATE.slugs]
 
 
 rule report_verification:
@@ -39,10 +34,10 @@ rule report_verification:
         summary=f"{WORK}/verify/summary.md",
     log:
         f"{WORK}/logs/report_verification.log",
-    params:
-        verdicts=STATE.verdicts,
     conda:
         "../envs/lessonpress.yaml"
+    params:
+        verdicts=STATE.verdicts,
     message:
         "comparing with what is published"
     shell:
