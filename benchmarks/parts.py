@@ -1,4 +1,4 @@
-"""Where a lesson's time goes: the arrows of one lesson after the other in one process, its libraries already there."""
+"""Where a lesson's time goes: the steps of one lesson after the other in one process, its libraries already there."""
 
 import statistics
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, check, execute, hashing, page, record, render, supervise
+from lessonpress import execute, page, steps, supervise
 from lessonpress.settings import Config
 
 TIMES = 3  # of each part; its median counts
@@ -27,14 +27,13 @@ def measured(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
 
 
 def _one(config: Config, folder: Path) -> dict[str, float]:
-    slug = folder.name
-    reading = _median(lambda: hashing.hash_lesson(config, slug))
-    source = canon.read(config.room(slug) / "source.json")
-    alone = {**source, "plan": {**source["plan"], "mutants": []}}
+    work = steps.build(config, folder.name)
+    took = {name: _median(lambda name=name: steps.perform(work, name, again=True)) for name in steps.STEPS}
+    alone = {**work.source, "plan": {**work.source["plan"], "mutants": []}}
     runs = _median(lambda: execute.run(config, alone, folder))
-    both = _median(lambda: execute.execute(config, slug))
-    rest = [_median(lambda verb=verb: verb(config, slug)) for verb in (record.record, check.check, render.render)]
-    return dict(zip(PARTS, [reading, runs, max(both - runs, 0.0), *rest], strict=True))
+    broken = max(took["execute"] - runs, 0.0)
+    parts = [took["hash"], runs, broken, took["record"], took["check"], took["render"]]
+    return dict(zip(PARTS, parts, strict=True))
 
 
 def _median(act: Callable[[], Any]) -> float:

@@ -1,6 +1,5 @@
 """The table of docs/performance.md: figures, aims, and the machine that gave them."""
 
-import json
 import os
 import platform
 import re
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from benchmarks.watched import Took
 
@@ -35,7 +33,7 @@ class Row:
 
 
 def machine() -> str:
-    """The facts that seconds hang on, in a sentence."""
+    """The facts that seconds depend on, in a sentence."""
     cpu = "unknown processor"
     if os.path.exists("/proc/cpuinfo"):
         names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
@@ -79,11 +77,3 @@ def write(text: str) -> None:
     PAGE.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
 
 
-def read(path: Path) -> Any:
-    """The JSON in a file."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def written(value: Any) -> str:
-    """A value as JSON."""
-    return json.dumps(value)

@@ -2,6 +2,7 @@
 
     ./.venv/bin/python benchmarks/suite.py            everything; about half an hour on two quiet cores
     ./.venv/bin/python benchmarks/suite.py --quick    1 and 20 lessons, without the other programs; two minutes
+    ./.venv/bin/python benchmarks/suite.py --before FOLDER    beside another commit's checkout, set up as this one is
 
 Everything happens in temporary folders. A figure is the median of its runs; ratios are made of figures of one
 session, whose short rows are measured in turns, so that a machine that slows down slows them all. With --check the exit
@@ -13,7 +14,7 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,20 +25,15 @@ from benchmarks import generated, parts, peers, performance, watched  # noqa: E4
 from benchmarks.performance import Row  # noqa: E402
 from benchmarks.watched import Took  # noqa: E402
 
-SNAKEMAKE = (sys.executable, "-m", "snakemake")
 BARE = 'rule all:\n    output: "done.txt"\n    shell: "echo done > {output}"\n'
-MANY = """\
-rule all:
-    input: "all.txt"
-rule gather:
-    input: expand("out/{i}.txt", i=range(%d))
-    output: "all.txt"
-    shell: "touch {output}"
-rule copy:
-    input: "in/{i}.txt"
-    output: "out/{i}.txt"
-    shell: "cp {input} {output}"
-"""
+CHAIN = ("hash", "execute", "record", "check", "render", "publish")  # as many jobs as a lesson of ours has
+MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' + "".join(
+    f'rule {name}:\n    input: "{before}"\n    output: "out/{{{{i}}}}.{name}"\n'
+    '    shell: "cp {{input}} {{output}}"\n'
+    for name, before in zip(CHAIN, ("in/{{i}}.txt", *(f"out/{{{{i}}}}.{name}" for name in CHAIN)), strict=False)
+)
+BEFORE = ", before"  # how the rows of another commit end
+BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
 ALIKE = 200  # lessons of one kind that are measured at most: more of the same say nothing new
 HOUSE = ("Snakefile", "config.yaml", "workflow", "profiles")
 
@@ -50,6 +46,7 @@ class Bench:
     sources: Sequence[Path]
     cores: int
     runs: int
+    before: Path | None = None  # another commit's checkout, measured in the same turns
     found: dict[str, Took] = field(default_factory=dict)
 
     def note(self, name: str, took: Took) -> Took:
@@ -63,16 +60,20 @@ class Bench:
         """Do something several times, and keep the median run."""
         return self.note(name, middle([act() for _ in range(times)]))
 
-    def snakemake(self, folder: Path, *targets: str, memory: bool = False) -> Took:
+    def snakemake(self, folder: Path, *targets: str, memory: bool = False, python: str = sys.executable) -> Took:
         """Run Snakemake as a curator does."""
-        command = (*SNAKEMAKE, "--cores", str(self.cores), *targets)
+        command = (python, "-m", "snakemake", "--cores", str(self.cores), *targets)
         return watched.run(command, folder, memory=memory)
 
-    def house(self, count: int, sources: Sequence[Path] = ()) -> Path:
+    def sides(self) -> dict[str, Path]:
+        """What is measured: this checkout, and the one before where there is one; by what its rows end in."""
+        return {"": PROJECT, **({BEFORE: self.before} if self.before else {})}
+
+    def house(self, count: int, sources: Sequence[Path] = (), project: Path = PROJECT) -> Path:
         """A repository with so many lessons, made from `sources` (by default from all), and nothing published."""
         folder = Path(tempfile.mkdtemp(prefix=f"{count}-", dir=self.scratch))
         for name in HOUSE:
-            source = PROJECT / name
+            source = project / name
             shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy(source, folder / name)
         generated.make(folder / "lessons", count, sources or self.sources)
         return folder
@@ -90,39 +91,58 @@ def floors(bench: Bench) -> None:
     for _ in range(bench.runs + 1):
         folder = Path(tempfile.mkdtemp(dir=bench.scratch))
         (folder / "Snakefile").write_text(BARE)
-        house = bench.house(1)
         for name, took in (
             ("bare Snakemake, one echo job", bench.snakemake(folder)),
             ("python -c 'import torch'", watched.run((sys.executable, "-c", "import torch"), folder)),
-            ("1 lesson, cold", bench.snakemake(house)),
-            ("1 lesson, nothing to do", bench.snakemake(house)),
             ("bare Snakemake, nothing to do", bench.snakemake(folder)),
         ):
             found.setdefault(name, []).append(took)
         shutil.rmtree(folder)
-        shutil.rmtree(house)
+        for side, project in bench.sides().items():
+            house, python = bench.house(1, project=project), python_of(project)
+            found.setdefault(f"1 lesson, cold{side}", []).append(bench.snakemake(house, python=python))
+            found.setdefault(f"1 lesson, nothing to do{side}", []).append(bench.snakemake(house, python=python))
+            shutil.rmtree(house)
     for name, runs in found.items():
         bench.note(name, middle(runs[1:]))  # the first turn fills caches
 
 
 def site(bench: Bench, count: int) -> None:
     """A site of `count` lessons: cold, at rest, after each kind of edit, verified."""
-    folder = bench.house(count)
-    lessons = sorted((folder / "lessons").iterdir())
-    bench.note(f"{count} lessons, cold", bench.snakemake(folder, memory=True))
-    pages = sorted(folder.glob("results/models/*/*/index.html"))
-    assert len(pages) == count, f"{len(pages)} pages of {count}"
-    bench.median(f"{count} lessons, nothing to do", bench.runs, lambda: bench.snakemake(folder))
+    houses = {side: bench.house(count, project=project) for side, project in bench.sides().items()}
+    for side, project in bench.sides().items():
+        took = bench.snakemake(houses[side], memory=True, python=python_of(project))
+        bench.note(f"{count} lessons, cold{side}", took)
+        pages = sorted(houses[side].glob("results/models/*/*/index.html"))
+        assert len(pages) == count, f"{len(pages)} pages of {count}"
+    turns(bench, f"{count} lessons, nothing to do", houses)
     for name, change in (("words", generated.edit), ("model", generated.edit_model)):
-
-        def edited(change: Callable[[Path], None] = change) -> Took:
-            change(lessons[count // 2])
-            return bench.snakemake(folder)
-
-        bench.median(f"{count} lessons, one lesson's {name} edited", bench.runs, edited)
+        turns(bench, f"{count} lessons, one lesson's {name} edited", houses,
+              lambda folder, change=change: change(sorted((folder / "lessons").iterdir())[count // 2]))  # fmt: skip
+    folder = houses[""]
     bench.note(f"{count} lessons, verified", bench.snakemake(folder, "verify", memory=True))
-    bench.note(f"{count} lessons, all rendered again", template_edited(bench, folder))
-    shutil.rmtree(folder)
+    bench.note(f"{count} lessons, all rendered again", bench.snakemake(folder, "-R", "render"))
+    for house in houses.values():
+        shutil.rmtree(house)
+
+
+def turns(
+    bench: Bench, name: str, houses: Mapping[str, Path], change: Callable[[Path], None] = lambda folder: None
+) -> None:  # fmt: skip
+    """Change something and run Snakemake, several times, each side in turn; keep the median runs."""
+    found: dict[str, list[Took]] = {side: [] for side in houses}
+    for _ in range(bench.runs):
+        for side, project in bench.sides().items():
+            change(houses[side])
+            found[side].append(bench.snakemake(houses[side], python=python_of(project)))
+    for side, runs in found.items():
+        bench.note(f"{name}{side}", middle(runs))
+
+
+def python_of(project: Path) -> str:
+    """The Python of a checkout's own environment."""
+    own = project / ".venv" / "bin" / "python"
+    return sys.executable if project == PROJECT else str(own)
 
 
 def alike(bench: Bench, count: int) -> None:
@@ -132,27 +152,25 @@ def alike(bench: Bench, count: int) -> None:
     shutil.rmtree(folder)
 
 
-def template_edited(bench: Bench, folder: Path) -> Took:
-    """Publish again as after a change of a template: the keys of all renderings are forgotten, nothing else."""
-    for record in (folder / "work").glob("*/made.json"):
-        told = performance.read(record)
-        told["keys"].pop("render")
-        record.write_text(performance.written({**told, "code": "another"}))
-    return bench.snakemake(folder)
-
-
 def bare_graph(bench: Bench, count: int) -> None:
-    """Snakemake itself with a job for each lesson and nothing to do."""
+    """Snakemake itself with as many jobs for each lesson as we have, each an output, and nothing to do."""
     folder = Path(tempfile.mkdtemp(dir=bench.scratch))
-    (folder / "Snakefile").write_text(MANY % count)
-    for name in ("in", "out"):
-        (folder / name).mkdir()
+    (folder / "Snakefile").write_text(MANY.format(count=count))
+    (folder / "in").mkdir()
+    (folder / "out").mkdir()
+    for number in range(count):
+        (folder / "in" / f"{number}.txt").write_text("")
+    for name in CHAIN:
         for number in range(count):
-            (folder / name / f"{number}.txt").write_text("")
-    (folder / "all.txt").write_text("")
+            (folder / "out" / f"{number}.{name}").write_text("")
     shutil.copytree(PROJECT / "profiles", folder / "profiles")
-    bench.median(f"bare Snakemake, {count} jobs, nothing to do", bench.runs, lambda: bench.snakemake(folder))
+    bench.median(bare_row(count), bench.runs, lambda: bench.snakemake(folder))
     shutil.rmtree(folder)
+
+
+def bare_row(count: int) -> str:
+    """What the row of `bare_graph` is called."""
+    return f"bare Snakemake, {len(CHAIN) * count} jobs, nothing to do"
 
 
 def rows(bench: Bench, sizes: Sequence[int]) -> list[Row]:
@@ -160,22 +178,30 @@ def rows(bench: Bench, sizes: Sequence[int]) -> list[Row]:
     found = {name: took.wall for name, took in bench.found.items()}
     floor = found["bare Snakemake, one echo job"] + found["python -c 'import torch'"]
     one = found["1 lesson, cold"]
-    out = [Row("one lesson, cold", one, one / floor, 1.35, "× (bare Snakemake run + import torch)")]
+    out = [Row("one lesson, cold", one, one / floor, 1.15, "× (bare Snakemake run + import torch)")]
     for size in (size for size in sizes if size > 1):
-        for kind in ("", " of one kind") if size <= ALIKE else ("",):
-            further = (found[f"{size} lessons{kind}, cold"] - one) / (size - 1)
-            out.append(Row(f"each further of {size} lessons{kind}", further, further, 0.20, "s"))
+        further = (found[f"{size} lessons, cold"] - one) / (size - 1)
+        out.append(_beside(bench, f"each further of {size} lessons", further, BATCHES, 1.15, lambda size=size: (
+            found[f"{size} lessons, cold{BEFORE}"] - found[f"1 lesson, cold{BEFORE}"]) / (size - 1)))  # fmt: skip
+        for name in ("words", "model"):
+            row = f"{size} lessons, one lesson's {name} edited"
+            if bench.before:
+                out.append(_beside(bench, row, found[row], 0, 1.1, lambda row=row: found[f"{row}{BEFORE}"]))
+        memory = bench.found[f"{size} lessons, cold"].memory
+        out.append(Row(f"memory of all processes, {size} lessons", memory, memory, 1024 + 512 * bench.cores, "MiB"))
     largest = max(sizes)
     if largest > 1:
-        idle, bare = found[f"{largest} lessons, nothing to do"], found[f"bare Snakemake, {largest} jobs, nothing to do"]
-        unit = f"× bare Snakemake, {largest} jobs"
-        out.append(Row(f"nothing to do, {largest} lessons", idle, idle / bare, 1.2, unit))
-        for name in ("words", "model"):
-            edited = found[f"{largest} lessons, one lesson's {name} edited"]
-            out.append(Row(f"one lesson's {name} edited, of {largest}", edited, edited - idle, 3.5, "s above that"))
-        memory = bench.found[f"{largest} lessons, cold"].memory
-        out.append(Row(f"memory of all processes, {largest} lessons", memory, memory, 1024 + 512 * bench.cores, "MiB"))
+        idle, bare = found[f"{largest} lessons, nothing to do"], found[bare_row(largest)]
+        unit = f"× bare Snakemake, {len(CHAIN) * largest} jobs"
+        out.append(Row(f"nothing to do, {largest} lessons", idle, idle / bare, 1.4, unit))
     return out
+
+
+def _beside(bench: Bench, name: str, figure: float, then: float, aim: float, before: Callable[[], float]) -> Row:
+    """A figure as a ratio to the other commit's of the same session, or to what that one once took."""
+    if bench.before:
+        return Row(name, figure, figure / before(), aim, "× the commit before")
+    return Row(name, figure, figure / then, aim, f"× {then:g} s")
 
 
 def main() -> None:
@@ -186,6 +212,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of the short rows (default 3)")
     parser.add_argument("--cores", type=int, default=2, help="for Snakemake (default 2)")
     parser.add_argument("--only", metavar="SLUG", help="make all lessons from this one (default: from all in turn)")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="another commit's checkout with its .venv")
     parser.add_argument("--no-peers", action="store_true", help="leave out the other programs")
     parser.add_argument("--no-write", action="store_true", help="print only; docs/performance.md stays")
     parser.add_argument("--check", action="store_true", help="exit 1 when an aim is missed")
@@ -195,7 +222,8 @@ def main() -> None:
     if not sources:
         parser.error(f"lessons/{options.only or '*'}: no such lesson")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        bench = Bench(Path(scratch), sources, options.cores, options.runs)
+        before = options.before.resolve() if options.before else None
+        bench = Bench(Path(scratch), sources, options.cores, options.runs, before)
         floors(bench)
         if not (options.quick or options.no_peers):
             for name, took in peers.measured(Path(scratch), sources, options.cores):

@@ -1,5 +1,6 @@
 """Runs a command and tells what it took: wall time, processor time, and the memory of the whole tree of processes."""
 
+import contextlib
 import os
 import resource
 import subprocess
@@ -53,7 +54,8 @@ def _processor() -> float:
 
 def _look(process: subprocess.Popen[bytes], peak: list[float]) -> None:
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(map(_share, [process.pid, *_below(process.pid)])) / 1024)
+        roots = [process.pid, *_servers()]  # the servers of a run are no children of Snakemake's
+        peak[0] = max(peak[0], sum(_share(pid) for root in roots for pid in (root, *_below(root))) / 1024)
         time.sleep(LOOK)
 
 
@@ -80,3 +82,23 @@ def _below(root: int) -> list[int]:
         found += below
         waiting += below
     return found
+
+
+def _servers() -> list[int]:
+    """The processes that listen for the commands of a Snakemake run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            own = int(path.parent.name)
+            if b"lessonpress.verb_server" in words and not _is_forked(own):
+                found.append(own)
+    return found
+
+
+def _is_forked(pid: int) -> bool:
+    """Whether a process is a worker of such a one, which has the same command line."""
+    parent = (Path("/proc") / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[1].decode()
+    with contextlib.suppress(OSError):
+        return b"lessonpress.verb_server" in (Path("/proc") / parent / "cmdline").read_bytes().split(b"\0")
+    return False
