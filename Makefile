@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test unit bench determinism clean
+.PHONY: help setup system publish lint test unit bench determinism rulegraph clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -14,6 +14,7 @@ help: ## Say what there is to make
 	@echo 'make lint      the static checks only'
 	@echo 'make bench     measure publishing, from 1 to 1,000 lessons, and write docs/performance.md; half an hour'
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
+	@echo 'make rulegraph draw the rules into README.md'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
 
@@ -50,6 +51,9 @@ bench: setup ## Measure
 
 determinism: setup ## Every lesson under every combination of surroundings: minutes a lesson
 	@$(PY) -m tests.workflow.determinism
+
+rulegraph: setup ## The picture of the rules in README.md
+	@$(PY) scripts/rulegraph.py
 
 clean: ## Remove what can be made again, but never a published revision
 	rm -rf .venv work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
