@@ -25,7 +25,7 @@ system: ## Make sure that the tests' system programs are there
 	@bash scripts/system_packages.sh
 
 publish: setup ## Publish every lesson
-	@$(PY) -m snakemake --cores 1
+	@$(PY) -m snakemake --cores 1 --quiet all
 	@echo 'Published. Open this page in a browser:'
 	@echo '  results/index.html'
 	@$(PY) -c 'from pathlib import Path; print(" ", Path("results/index.html").resolve().as_uri())'

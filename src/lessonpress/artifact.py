@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress import canon
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress.errors import LessonError, LessonErrors, visible
 
 MADE_FROM, BESIDE, MISTAKES, SEAL = "madeFrom", "beside", "mistakes", "sha256"
 _HEAD = len('{"madeFrom":"') + 64
@@ -40,7 +40,7 @@ def text(
     made_from: str, body: Mapping[str, Any], beside: Mapping[str, str], mistakes: Sequence[LessonError] = ()
 ) -> str:  # fmt: skip
     """An artifact's file; `beside` are the digests of the files that belong to it, by their names in its folder."""
-    told = [[error.where, error.seen, error.expected, error.fix] for error in mistakes]
+    told = [[*map(visible, (error.where, error.seen, error.expected, error.fix))] for error in mistakes]
     whole = canon.compact({MADE_FROM: made_from, BESIDE: dict(beside), MISTAKES: told, **body})[:-1]
     return f'{whole},"{SEAL}":"{canon.digest(whole)}"}}\n'
 

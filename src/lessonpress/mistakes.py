@@ -11,7 +11,8 @@ from lessonpress import artifact, code_digest, hashing, lesson_files, steps
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.settings import Config
 
-NAMED = {file: step.file for step in steps.STEPS.values() for file in (step.file, *step.beside)}
+NAMED = {file: step.file for step in steps.STEPS.values() for file in (step.file, *step.beside)
+         if not file.endswith("/")}  # fmt: skip
 
 
 def found(config: Config) -> dict[str, list[LessonError]]:

@@ -38,7 +38,7 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
             revision, words = _placed(work, note)
     body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
     artifact.write(receipt or work.folder / RECEIPT, rendered.digest, body, mistakes=mistakes)
-    return Done(f"{work.slug}: {words}" if words else None, tuple(mistakes))
+    return Done(f"{work.slug}: {words}" if words else None, tuple(mistakes), passed_over=bool(rendered.mistakes))
 
 
 def refused(work: LessonBuild) -> list[LessonError]:

@@ -25,7 +25,11 @@ from lessonpress.workflow_state import State
 
 RUN, CLIENT, PYTHON = "LESSONPRESS_RUN", "LESSONPRESS_CLIENT", "LESSONPRESS_PYTHON"
 # A command of a rule is this shell function: the file starts in milliseconds, by the Python that runs Snakemake.
+LONGEST = 90  # bytes of a folder's name in which a socket can have a name
 FUNCTION = f'() {{ "${PYTHON}" -I -S "${CLIENT}" "$@"\n}}'
+
+
+_forced: set[str] = set()  # steps that Snakemake was told to do again, by any module of the workflow
 
 
 def read(workflow: Any, config: Mapping[str, Any]) -> State:
@@ -61,7 +65,8 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
         return
     forced = [*map(str, asked.forcerun or ()), *(map(str, asked.targets or ()) if asked.forcetargets else ())]
     names = {step: (renamed or str)(step) for step in steps.STEPS}
-    workflow_state.hand_on(steps.AGAIN, workflow_state.again(names, every=asked.forceall, forced=forced))
+    _forced.update(workflow_state.again(names, every=asked.forceall, forced=forced))
+    workflow_state.hand_on(steps.AGAIN, ",".join(sorted(_forced)))
 
 
 def _refuse_published(state: State) -> None:
@@ -97,12 +102,15 @@ def serve_commands() -> None:
 
     Nothing starts here: the first command starts the first server.
     """
-    pid = str(os.getpid())
-    if os.environ.get(RUN, "||").split("|")[1] == pid:
-        return  # another module of the same workflow was here
-    folder = Path(tempfile.gettempdir(), f"lessonpress-run-{pid}-{secrets.token_hex(8)}")
+    process = f"{os.getpid()}|{verb_server.start_time(os.getpid())}"
+    if os.environ.get(RUN, "").partition("|")[2] == process:
+        return  # another module of the same workflow was here; another machine's process is another one
+    name = f"lessonpress-run-{os.getpid()}-{secrets.token_hex(8)}"
+    folder = Path(tempfile.gettempdir(), name)
+    if len(os.fsencode(folder)) > LONGEST:
+        folder = Path("/tmp", name)
     os.environ |= {
-        RUN: f"{folder}|{pid}|{verb_server.start_time(os.getpid())}", PYTHON: sys.executable,
+        RUN: f"{folder}|{process}", PYTHON: sys.executable,
         CLIENT: str(shipped.PACKAGE / "verb_client.py"), "BASH_FUNC_lessonpress%%": FUNCTION,
     }  # fmt: skip
 
@@ -118,6 +126,8 @@ def without_throttle(workflow: Any) -> None:
 
 
 def renew_pages(state: State) -> None:
-    """After a job that failed: renew the pages all the same, for what was published. Its mistakes were told."""
+    """After a run that failed before its pages were renewed: do that for what was published, and tell all mistakes."""
+    if Path(state.config.work, "site", Path(state.site).name).exists():
+        return
     command = f"lessonpress site{state.options} && lessonpress mistakes{state.options}"
     subprocess.run(["bash", "-c", command], check=False)

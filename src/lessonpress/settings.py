@@ -60,7 +60,7 @@ class Isolation(_Settings):
 
 
 # What lies in the folder `work` beside the lessons' folders: no lesson can be called so.
-TAKEN = frozenset({"batches", "benchmarks", "code", "diff", "good", "logs", "refused", "report", "site", "verify"})
+TAKEN = frozenset({"diff", "good", "logs", "site", "verify"})
 
 
 class Config(_Settings):

@@ -40,7 +40,7 @@ class Step:
 
     name: str
     file: str
-    beside: tuple[str, ...]
+    beside: tuple[str, ...]  # a folder ends in a slash
     after: tuple[str, ...]
     inputs: Callable[[LessonBuild], list[Any]]  # what the result depends on, beside the code and the surroundings
     make: Callable[[LessonBuild], Made]
@@ -84,7 +84,7 @@ def perform(work: LessonBuild, name: str, *, again: bool | None = None) -> Done:
     made_from = _made_from(work, step)
     if mistakes:
         _write(work, step, made_from, Made({}), mistakes)
-        return Done(mistakes=mistakes)
+        return Done(mistakes=mistakes, passed_over=True)
     again = name in os.environ.get(AGAIN, "").split(",") if again is None else again
     if not again and (found := _standing(work, step, made_from) or _earlier(work, step, made_from)):
         work.known[step.file] = found
@@ -167,8 +167,11 @@ def is_earlier(work: LessonBuild, name: str) -> bool:
 def _write(
     work: LessonBuild, step: Step, made_from: str, made: Made, mistakes: tuple[LessonError, ...] = ()
 ) -> None:  # fmt: skip
-    beside = {**{name: b"" for name in step.beside}, **made.beside}
     (work.folder / step.file).unlink(missing_ok=True)  # it stands for the files beside it
+    for folder in (name for name in step.beside if name.endswith("/")):
+        shutil.rmtree(work.folder / folder, ignore_errors=True)
+        (work.folder / folder).mkdir(parents=True)
+    beside = {**{name: b"" for name in step.beside if not name.endswith("/")}, **made.beside}
     artifact.write(work.folder / step.file, made_from, made.body, beside, mistakes)
     work.known.pop(step.file, None)
     work.artifact(step.file)
@@ -256,7 +259,7 @@ STEPS: Mapping[str, Step] = {
     "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _run, _execute),
     "record": Step("record", "cases.json", ("cases.csv",), ("hash", "execute"), _record_inputs, _record),
     "check": Step("check", "checks.json", (), ("hash", "execute"), _check_inputs, _check),
-    "render": Step("render", "rendered.json", (), ("hash", "execute", "record", "check"), _render_inputs, _render),
+    "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"), _render_inputs, _render),
 }
 
 

@@ -185,11 +185,10 @@ def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
     return out
 
 
-def again(names: Mapping[str, str], *, every: bool, forced: Sequence[str]) -> str:
+def again(names: Mapping[str, str], *, every: bool, forced: Sequence[str]) -> list[str]:
     """The steps that Snakemake was told to do again; `names` are those of our rules here, by step."""
     files = {Path(one).name for one in forced}
-    chosen = [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
-    return ",".join(chosen)
+    return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
 
 
 def published(words: Sequence[str], config: Config) -> list[str]:
