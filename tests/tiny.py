@@ -6,15 +6,20 @@ import base64
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
-from lessonpress import canon, check, hashing, lesson, record, render
+from lessonpress import check, publish, steps
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.settings import Config
+from lessonpress.steps import Made
 
 SLUG = "tiny-affine"
 LESSON = Path(__file__).parent / "lessons" / SLUG
@@ -42,8 +47,9 @@ experiment:
     matrices: [{id: sum, tensor: "output[sum]"}]
     metrics: [{id: total, value: sum, of: sum}]
 checks: checks.py
+mutants: [{id: broken, sentence: It is broken., replace: {file: model.py, find: + 1, with: ""}, breaks: [check_it]}]
 """
-BROKEN = {"id": "broken", "sentence": "It is broken.", "failed": True, "measured": 2.0, "bound": 1.0}
+BROKEN = {"id": "broken", "failed": True, "measured": 2.0, "bound": 1.0}
 CHECKS = "# A check.\n\n\n\n\n\ndef check_it(runs):\n    return runs\n"
 
 
@@ -58,7 +64,41 @@ def write(folder: Path, **texts: str) -> Path:
 def repository(root: Path) -> Config:
     """A scratch repository with the tiny lesson in it."""
     shutil.copytree(LESSON, root / "lessons" / SLUG, ignore=shutil.ignore_patterns("__pycache__"))
-    return Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+    return at(root)
+
+
+def at(root: Path, **more: Any) -> Config:
+    """The settings of a repository in a folder."""
+    return Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"), **more)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace text that stands once in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def made(config: Config, slug: str = SLUG, last: str = "render") -> LessonBuild:
+    """A lesson's build with every step up to `last` done. Raises the lesson's mistakes."""
+    work = steps.build(config, slug)
+    steps.perform_all(work, last)
+    return work
+
+
+@contextmanager
+def standing_in(**results: Made) -> Iterator[None]:
+    """Let hand-made results be what some steps make; they are sealed as the steps' own would be."""
+    instead = {name: replace(steps.STEPS[name], make=lambda _, one=one: one) for name, one in results.items()}
+    with mock.patch.dict(steps.STEPS, instead):
+        yield
+
+
+def without_worker(config: Config, captured: Any, verdicts: Sequence[Any], *, last: str = "render") -> LessonBuild:
+    """The build of the lesson `echo`, with hand-made runs and verdicts, all else done. Raises the lesson's mistakes."""
+    checks = Made({"checks": list(verdicts)})
+    with standing_in(execute=Made(captured, {"mutants.json": b"{}"}), check=checks):
+        return made(config, "echo", last)
 
 
 class Maker:
@@ -172,40 +212,40 @@ def capture() -> dict[str, Any]:
     return {"schema": 1, "slug": "pair", "runs": runs, "modules": modules, "blobs": blobs, "provenance": provenance}
 
 
-def rendered(config: Config, title: str, *, at: str = "2026-01-01T00:00:00+00:00", measured: float = 0.5) -> str:
-    """Render a revision of the hand-made runs under a title into the work folder, without a worker; answer its id."""
-    made = Path(_made(title, at, measured).name)
-    shutil.rmtree(config.room("echo"), ignore_errors=True)
-    shutil.copytree(made / "work" / "echo", config.room("echo"))
-    shutil.copytree(made / "lessons" / "echo", config.lesson("echo"), dirs_exist_ok=True)
-    return str(canon.read(config.room("echo") / "rendered.json")["revision"])
+def rendered(
+    config: Config, title: str, *, at: str = "2026-01-01T00:00:00+00:00", measured: float = 0.5
+) -> LessonBuild:
+    """A build of the hand-made runs, rendered under a title into the work folder without a worker."""
+    done = Path(_rendered(title, at, measured).name)
+    shutil.rmtree(config.work_dir("echo"), ignore_errors=True)
+    shutil.copytree(done / "work" / "echo", config.work_dir("echo"))
+    shutil.copytree(done / "lessons" / "echo", config.lesson("echo"), dirs_exist_ok=True)
+    return steps.build(config, "echo")
+
+
+def revision(work: LessonBuild) -> str:
+    """The id of what was rendered."""
+    return str(work.body("rendered.json")["revision"])
+
+
+def published(config: Config, title: str, *, note: str | None = None, **parts: Any) -> str:
+    """Render a revision as `rendered` does and publish it; answers its id."""
+    work = rendered(config, title, **parts)
+    assert not publish.publish(work, note=note).mistakes
+    return revision(work)
 
 
 @cache
-def _made(title: str, at: str, measured: float) -> tempfile.TemporaryDirectory[str]:
+def _rendered(title: str, at: str, measured: float) -> tempfile.TemporaryDirectory[str]:
     """A folder in which a revision has been rendered once for all tests."""
     held = tempfile.TemporaryDirectory(prefix="lessonpress-test-")
     config = Config(lessons=f"{held.name}/lessons", results=f"{held.name}/results", work=f"{held.name}/work")
-    folder = write(config.lesson("echo"), recipe=RECORDED.replace("title: Echo", f"title: {title}"), checks=CHECKS)
-    room, read = config.room("echo"), lesson.read(folder)
+    write(config.lesson("echo"), recipe=RECORDED.replace("title: Echo", f"title: {title}"), checks=CHECKS)
     captured = capture()
     captured["provenance"]["capturedAt"] = at
-    cases = record.of(read, captured, lambda tasks: {})
-    evidence = {
-        "id": "check_it",
-        "sentence": "It adds up.",
-        "measured": measured,
-        "bound": 1.0,
-        "sense": "<=",
-        "line": 7,
-    }
-    source = {**hashing.source(read), "document": lesson.kept(read)}
-    verdict = {**check.verdict(evidence), "mutants": [BROKEN]}
-    told = {"source": source, "capture": captured, "cases": cases, "checks": [verdict]}
-    for name, content in told.items():
-        canon.write(room / f"{name}.json", canon.compact(content))
-    canon.write(room / "cases.csv", record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n"))
-    render.render(config, "echo")
+    evidence = {"id": "check_it", "sentence": "It adds up.", "measured": measured, "bound": 1.0, "sense": "<=",
+                "line": 7}  # fmt: skip
+    without_worker(config, captured, [{**check.verdict(evidence), "mutants": [BROKEN]}])
     return held
 
 

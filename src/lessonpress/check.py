@@ -58,13 +58,3 @@ def _plain(value: float) -> float | str:
     if value != value:
         return "NaN"
     return value if abs(value) != float("inf") else "Infinity" if value > 0 else "-Infinity"
-
-
-def with_sentences(checks: Sequence[Mapping[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
-    """Verdicts with the sentence of every broken variant: those are words, and no reason to judge again."""
-    sentences = {mutant.id: mutant.sentence for mutant in recipe.mutants}
-    return [
-        {**check, "mutants": [{"id": broken["id"], "sentence": sentences[broken["id"]], **broken}
-                              for broken in check["mutants"]]}
-        for check in checks
-    ]  # fmt: skip

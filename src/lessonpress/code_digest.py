@@ -6,37 +6,27 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from lessonpress import canon, lesson_files, shipped
 from lessonpress.settings import Config
 
 PACKAGE = Path(__file__).parent
-LESSON = ("canon", "documents", "errors", "lesson", "lesson_files", "places", "recipe", "settings", "wording")
-STEPS = ("artifact", "code_digest", "lesson_build", "shipped", "steps")
-CONFINED = ("canon", "capture", "failures", "supervise/*", "worker/*")
-RENDERED = (
-    *LESSON, "bundle", "code_digest", "config", "graph", "identity", "layout/*", "manifest", "operations/*", "page/*",
-    "picture", "plan", "prepared", "prose", "provenance", "render", "replay", "schema", "shipped", "weights",
-    "worker/*", "templates/*",
-)  # fmt: skip
+# The rooms (modules, folders of modules) in which each step begins; its code is what is reached from there by imports.
+AROUND = ("artifact", "lesson_build", "steps")  # what a lesson's steps are done with
+STEPS = {
+    "hash": ("hashing", *AROUND), "execute": ("execute", *AROUND), "record": ("record", *AROUND),
+    "check": ("check", *AROUND), "render": ("render", *AROUND), "publish": ("publish", *AROUND), "site": ("site",),
+}  # fmt: skip
+NAMES_ALL = "steps"  # it imports every step, so nothing is reached through it
+# A room named by an import, wherever it stands, or as a module to run.
+_NAMED = re.compile(rb"lessonpress(?: import (\([^)]*\)|.*)|\.(\w+))")
+_WORD = re.compile(rb"\w+")
 # Templates of files that a person goes on to edit: what changes in them changes no page.
 STARTERS = ("init", "new")
-# The modules that each step runs, directly or not; a test holds this against the imports.
-MODULES: Mapping[str, tuple[str, ...]] = {
-    "hash": (*LESSON, "hashing", "plan", "prepared", "specs", "weights"),
-    "execute": (*LESSON, *CONFINED, "execute"),
-    "record": (*LESSON, *CONFINED, "axes", "judging", "record"),
-    "check": (*LESSON, *CONFINED, "judging", "check"),
-    "render": RENDERED,
-    # Where only numbers differ, publish records and renders once more.
-    "publish": (*RENDERED, *STEPS, "axes", "capture", "changes", "comparison", "failures", "history", "integrity",
-                "judging", "lock", "packages", "publish", "published", "record", "standing", "supervise/*", "syntax"),
-    "site": (*LESSON, *STEPS, "bundle", "config", "history", "identity", "integrity", "layout/*", "lock",
-             "operations/*", "page/*", "prose", "replay", "site", "worker/*", "templates/*"),
-}  # fmt: skip
 # What is installed beside us and shows in a lesson: its numbers, its pages, the versions that it names.
 INSTALLED = frozenset({
     "torch", "numpy", "safetensors", "latex2mathml", "markdown_it_py", "pygments", "jinja2", "pandas",
@@ -44,22 +34,14 @@ INSTALLED = frozenset({
 KEY = 16  # hexadecimal digits
 
 
+def rooms(step: str) -> frozenset[str]:
+    """The rooms whose code decides what a step does."""
+    return _reached(PACKAGE, step)
+
+
 def files(step: str) -> list[Path]:
     """The files whose content decides what a step does."""
-    out: list[Path] = []
-    for module in dict.fromkeys(MODULES[step]):
-        if module == "templates/*":
-            out += _templates()
-        elif module.endswith("/*"):
-            out += [path for path in (PACKAGE / module[:-2]).rglob("*") if path.suffix in (".py", ".js")]
-        else:
-            out.append(PACKAGE / f"{module}.py")
-    return sorted(out)
-
-
-def _templates() -> list[Path]:
-    folder = shipped.path("templates")
-    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in STARTERS]
+    return sorted(path for room in rooms(step) for path in _files(PACKAGE, room).values())
 
 
 def digest(step: str) -> str:
@@ -74,23 +56,51 @@ def digests() -> dict[str, str]:
 
 @functools.cache
 def _digests(package: Path) -> dict[str, str]:
-    known: dict[Path, bytes] = {}
     out = {}
-    for step in MODULES:
-        whole, named = hashlib.sha256(), {_name(path): path for path in files(step)}
+    for step in STEPS:
+        named = {name: path for room in _reached(package, step) for name, path in _files(package, room).items()}
+        whole = hashlib.sha256()
         for name, path in sorted(named.items()):
-            if path not in known:
-                known[path] = hashlib.sha256(path.read_bytes()).digest()
-            whole.update(name.encode() + b"\0" + known[path])
+            whole.update(name.encode() + b"\0" + _read(path)[0])
         out[step] = whole.hexdigest()
     return out
 
 
-def _name(path: Path) -> str:
-    """A file's name inside the package, in which an installed lessonpress carries its templates."""
-    templates = shipped.path("templates")
-    inside = Path("templates") / path.relative_to(templates) if templates in path.parents else path.relative_to(PACKAGE)
-    return inside.as_posix()
+@functools.cache
+def _reached(package: Path, step: str) -> frozenset[str]:
+    seen, waiting = set[str](), [*STEPS[step]]
+    while waiting:
+        room = waiting.pop()
+        if room not in seen and (found := _files(package, room)):
+            seen.add(room)
+            waiting += [name for path in found.values() for name in _read(path)[1] if room != NAMES_ALL]
+    return frozenset(seen)
+
+
+@functools.cache
+def _files(package: Path, room: str) -> dict[str, Path]:
+    """The files of a room by their names in the package; none where nothing is called so.
+
+    The room that makes pages has the templates too: an installed lessonpress carries them inside the package.
+    """
+    if not (package / room).is_dir():
+        file = f"{room}.py"
+        return {file: package / file} if (package / file).is_file() else {}
+    found = [path for path in (package / room).rglob("*") if path.suffix in (".py", ".js")]
+    named = {path.relative_to(package).as_posix(): path for path in found}
+    if room == "page":
+        folder = shipped.path("templates")
+        inside = ((path.relative_to(folder), path) for path in folder.rglob("*") if path.is_file())
+        named |= {f"templates/{name.as_posix()}": path for name, path in inside if name.parts[0] not in STARTERS}
+    return named
+
+
+@functools.cache
+def _read(path: Path) -> tuple[bytes, frozenset[str]]:
+    """The SHA-256 of a file, and what it names of the package."""
+    data = path.read_bytes()
+    words = [word for names, room in _NAMED.findall(data) for word in (*_WORD.findall(names), room) if word]
+    return hashlib.sha256(data).digest(), frozenset(map(bytes.decode, words if path.suffix == ".py" else ()))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from .layout import CARDS, Box, Frame, Label, Loop, Placement, Point, Route, shape_words, text
+from lessonpress.layout import CARDS, Box, Frame, Label, Loop, Placement, Point, Route, shape_words, text
 
 Layer = Mapping[str, Any]
 NAMED = 40  # the text alternative names so many nodes at most

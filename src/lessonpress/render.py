@@ -12,7 +12,6 @@ import numpy as np
 from lessonpress import (
     bundle,
     canon,
-    check,
     code_digest,
     graph,
     identity,
@@ -29,6 +28,7 @@ from lessonpress import (
 )  # fmt: skip
 from lessonpress.errors import LessonError, LessonErrors
 from lessonpress.lesson_build import LessonBuild
+from lessonpress.recipe import Recipe
 from lessonpress.worker import recorded
 
 STAND_IN = "8d1f6a3b0c5e9247"
@@ -51,7 +51,7 @@ def revision(
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
     if wrong := page.misnamed(read):
         raise LessonErrors(wrong)
-    checks = check.with_sentences(checks, read.recipe)
+    checks = with_sentences(checks, read.recipe)
     read = page.bound(read, cases)
     drawn = graph.of(captured)
     _aimed(read, drawn)
@@ -88,6 +88,16 @@ def revision(
     files["SHA256SUMS"] = bundle.checksums(files)
     files["bundle.zip"] = bundle.zipped(files, f"{read.recipe.slug}-{name}")
     return name, files
+
+
+def with_sentences(checks: Sequence[Mapping[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
+    """Verdicts with the sentence of every broken variant: those are words, and no reason to judge again."""
+    sentences = {mutant.id: mutant.sentence for mutant in recipe.mutants}
+    return [
+        {**check, "mutants": [{"id": broken["id"], "sentence": sentences[broken["id"]], **broken}
+                              for broken in check["mutants"]]}
+        for check in checks
+    ]  # fmt: skip
 
 
 def drawn_picture(drawn: Mapping[str, Any], title: str, *, ids: str = "n") -> str:

@@ -259,8 +259,9 @@ STEPS: Mapping[str, Step] = {
     "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _run, _execute),
     "record": Step("record", "cases.json", ("cases.csv",), ("hash", "execute"), _record_inputs, _record),
     "check": Step("check", "checks.json", (), ("hash", "execute"), _check_inputs, _check),
-    "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"), _render_inputs, _render),
-}
+    "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"), _render_inputs,
+                   _render),
+}  # fmt: skip
 
 
 def sweep(work: LessonBuild, keep: int = 3) -> None:

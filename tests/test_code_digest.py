@@ -1,0 +1,219 @@
+"""A lesson's key: which code each step rests on, held against the imports, and all else that decides what is made."""
+
+import ast
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from lessonpress import code_digest, shipped
+from lessonpress.settings import Config, Isolation, Limits
+from tests import tiny
+from tests.test_rooms import imports_of, module_of, room_of
+
+PACKAGE = code_digest.PACKAGE
+BEGINS = {"hash": "hashing"}  # all others are called as their step
+ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+
+
+def named(file: Path) -> set[str]:
+    """The rooms that a file names: by any import, wherever it stands, or as a module to run."""
+    tree, module = ast.parse(file.read_text("utf-8")), module_of(file)
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    found = {room_of(name) for _, name in imports_of(tree, package) if name.split(".")[0] == "lessonpress"}
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return (found | {room_of(text) for text in texts if re.fullmatch(r"lessonpress(\.\w+)+", text)}) & ROOMS
+
+
+def files_of(room: str) -> list[Path]:
+    """The Python files of a room, be it one file or a folder."""
+    return sorted((PACKAGE / room).rglob("*.py")) if (PACKAGE / room).is_dir() else [PACKAGE / f"{room}.py"]
+
+
+@cache
+def reach(room: str) -> frozenset[str]:
+    """A room and every room that it imports, directly or not; through the one that names all steps none is reached."""
+    seen, waiting = set[str](), [room]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            waiting += [found for file in files_of(one) for found in named(file) if one != "steps"]
+    return frozenset(seen)
+
+
+@pytest.mark.parametrize("step", code_digest.STEPS)
+def test_a_steps_code_is_what_it_imports(step: str) -> None:
+    """A room that is left out would leave old results standing, one too many makes them again for nothing."""
+    begins = [BEGINS.get(step, step), *(("artifact", "lesson_build", "steps") if step != "site" else ())]
+    assert code_digest.rooms(step) == frozenset[str]().union(*map(reach, begins))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from lessonpress import plan, page as shown\n", {"plan", "page"}),
+        ("from lessonpress import (\n    plan,\n    page,\n)  # fmt: skip\n", {"plan", "page"}),
+        ("import lessonpress.plan\n", {"plan"}),
+        ("from lessonpress.page.view import Page\n", {"page"}),
+        ("def late():\n    from lessonpress import plan\n", {"plan"}),
+        ("if TYPE_CHECKING:\n    from lessonpress.plan import Plan\n", {"plan"}),
+        ("importlib.import_module('lessonpress.plan')\n", {"plan"}),
+        ('MODEL = "lessonpress.worker.program"\n', {"worker"}),
+        ("from lessonpress import __version__\nimport json\n", set()),
+    ],
+)
+def test_every_form_of_import_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, expected: set[str]
+) -> None:
+    """On one line or several, inside functions, for types only, by a name in a string."""
+    for room in ("plan", "page", "worker"):
+        (tmp_path / f"{room}.py").touch()
+    (tmp_path / "site.py").write_text(code)
+    monkeypatch.setattr(code_digest, "PACKAGE", tmp_path)
+    assert code_digest.rooms("site") == {"site", *expected}
+
+
+@pytest.mark.parametrize("step", code_digest.STEPS)
+def test_every_file_of_a_step_is_there(step: str) -> None:
+    """The digest is made of files that exist, scripts and templates included."""
+    files = code_digest.files(step)
+    assert all(path.is_file() for path in files)
+    assert PACKAGE / f"{BEGINS.get(step, step)}.py" in files
+    shows = "page" in code_digest.rooms(step)
+    assert (shipped.path("templates") / "lesson.html.jinja" in files) is shows
+    assert (PACKAGE / "operations" / "interpreter.js" in files) is shows
+
+
+def copies(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Copies of the package, each of which is our own while it is to be edited."""
+    while True:
+        package = root / str(len(list(root.iterdir()))) / "src" / "lessonpress"
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+        monkeypatch.setattr(code_digest, "PACKAGE", package)
+        yield package
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("page/view.py", {"render", "publish", "site"}),
+        ("render.py", {"render", "publish"}),
+        ("supervise/server.py", {"execute", "record", "check", "publish"}),
+        ("specs.py", {"hash"}),
+        ("worker/trace.py", {"execute", "record", "check", "render", "publish", "site"}),
+        ("cli.py", set()),
+        ("__init__.py", set()),
+    ],
+)
+def test_a_change_of_code_moves_the_digests_of_its_steps_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, expected: set[str]
+) -> None:
+    """A change to pages executes nothing again, one to the confinement renders nothing, a new version does nothing."""
+    own = copies(tmp_path, monkeypatch)
+    next(own)
+    before = code_digest.digests()
+    with (next(own) / file).open("a", encoding="utf-8") as edited:
+        edited.write("# new\n")
+    after = code_digest.digests()
+    assert {step for step in before if before[step] != after[step]} == expected
+
+
+def test_an_installed_package_has_the_same_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel carries its templates inside the package: the same code is the same wherever it lies."""
+    before = code_digest.digests()
+    package = next(copies(tmp_path, monkeypatch))
+    shutil.copytree(shipped.path("templates"), package / "templates")
+    monkeypatch.setattr(shipped, "PACKAGE", package)
+    assert shipped.path("templates") == package / "templates"
+    assert code_digest.digests() == before
+
+
+def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
+    """The files that `init` and `new` write are templates too, but nothing is rendered again because of them."""
+    folder = shipped.path("templates")
+    starters = {path for name in code_digest.STARTERS for path in (folder / name).rglob("*") if path.is_file()}
+    assert starters
+    assert not starters & set(code_digest.files("render"))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Config:
+    """Give a repository with one lesson."""
+    tiny.write(tmp_path / "lessons" / "echo")
+    return Config(lessons=str(tmp_path / "lessons"), results=str(tmp_path / "results"), work=str(tmp_path / "work"))
+
+
+def limited(config: Config, **limits: int) -> Config:
+    """Settings with other limits."""
+    return config.model_copy(update={"limits": Limits(**limits)})
+
+
+OTHER: dict[str, tuple[Callable[[Config], Config | None], bool]] = {
+    "nothing": (lambda config: config, False),
+    "a touch": (lambda config: (config.lesson("echo") / "model.py").touch(), False),
+    "a byte": (lambda config: tiny.edit(config.lesson("echo") / "model.py", "x + 1", "x + 2"), True),
+    "words": (lambda config: tiny.edit(config.lesson("echo") / "lesson.yaml", "title: Echo", "title: Ecco"), True),
+    "a new file": (lambda config: (config.lesson("echo") / "data.txt").touch(), True),
+    "a lost file": (lambda config: (config.lesson("echo") / "model.py").unlink(), True),
+    "another name": (
+        lambda config: (config.lesson("echo") / "model.py").rename(config.lesson("echo") / "b.py") and None, True
+    ),
+    "limits": (lambda config: limited(config, memory_mib=5000), True),
+    "the limit of a training": (lambda config: limited(config, prepare_seconds=9), False),
+    "isolation": (lambda config: config.model_copy(update={"isolation": Isolation(bubblewrap="never")}), True),
+    "folders": (lambda config: config.model_copy(update={"work": "elsewhere", "results": "there"}), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", OTHER)
+def test_a_lessons_key_is_its_state(house: Config, change: str) -> None:
+    """Whatever decides what is made gives another key; what does not leaves the key, and nothing is due."""
+    before = code_digest.present_key(house, "echo")
+    assert re.fullmatch(r"[0-9a-f]{16}", before)
+    make, another = OTHER[change]
+    assert (code_digest.present_key(make(house) or house, "echo") != before) is another
+
+
+@pytest.mark.parametrize("step", code_digest.STEPS)
+def test_other_code_is_another_key(house: Config, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """An upgrade of lessonpress makes every lesson due; that of the pages around the lessons makes none."""
+    before = code_digest.present_key(house, "echo")
+    other = {**code_digest.digests(), step: "other"}
+    monkeypatch.setattr(code_digest, "digests", lambda: other)
+    assert (code_digest.present_key(house, "echo") != before) is (step != "site")
+
+
+def test_what_is_installed_is_named_by_its_version(
+    house: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another torch is another key; the first folder of Python's path counts, as it does for an import."""
+    from importlib.metadata import version
+
+    told = code_digest.installed()
+    assert set(told) == {"python", *code_digest.INSTALLED}
+    assert told["torch"] == version("torch").partition("+")[0]
+    before = code_digest.present_key(house, "echo")
+    (tmp_path / "first" / "torch-9.9.9+cpu.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path / "first")
+    code_digest.installed.cache_clear()
+    assert code_digest.installed()["torch"] == "9.9.9"
+    assert code_digest.present_key(house, "echo") != before
+    monkeypatch.undo()
+    code_digest.installed.cache_clear()
+
+
+def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digests are asked for at every start of Snakemake, and for every lesson."""
+    next(copies(tmp_path, monkeypatch))
+    read, own = [], Path.read_bytes
+    templates = len([path for path in code_digest.files("site") if shipped.path("templates") in path.parents])
+    monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), own(path))[1])
+    for _ in range(2):
+        code_digest.digests()
+    every = {path for step in code_digest.STEPS for path in code_digest.files(step)}
+    assert len(read) == len(set(read)) <= len(every)
+    assert len(every) > templates > 0
