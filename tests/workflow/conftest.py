@@ -1,14 +1,20 @@
 """A small house of its own for each test: our rules, one tiny lesson, and Snakemake as a curator runs it."""
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from lessonpress import code_digest, config
+from lessonpress.settings import Config
+
 TINY = "tiny-affine"
+MODEL, JUDGE = "lessonpress.worker.program", "lessonpress.worker.judge"  # as the servers' logs name them
 
 
 @dataclass(frozen=True)
@@ -27,18 +33,55 @@ class House:
         """Where the tiny lesson is published."""
         return self.folder / "results" / "models" / TINY
 
+    @property
+    def settings(self) -> Config:
+        """The house's settings with absolute folders, so that no test needs another working directory."""
+        folders = {name: str(self.folder / name) for name in ("lessons", "results", "work")}
+        return config.read(self.folder / "config.yaml").model_copy(update=folders)
+
+    def state(self, slug: str = TINY) -> Path:
+        """Where the steps of a lesson's present state leave what they make."""
+        return self.folder / "work" / slug / code_digest.present_key(self.settings, slug)
+
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Snakemake with one core."""
         return self.run("snakemake", "--cores", "1", *arguments)
 
-    def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, module: str, *arguments: str, around: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run a module of the test's own Python in the house."""
-        command = [sys.executable, "-m", module, *arguments]
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
+        command, environment = [sys.executable, "-m", module, *arguments], {**os.environ, **(around or {})}
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300,
+                              check=False)  # fmt: skip
 
-    def edit(self, file: str, old: str, new: str) -> None:
-        """Replace text that stands once in a file of the tiny lesson."""
-        path = self.lesson / file
+    def publish(self, *arguments: str) -> str:
+        """Run Snakemake, which must succeed; answers all that it said."""
+        done = self.snakemake(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def add(self, slug: str) -> Path:
+        """Put a second lesson, the tiny one under another name, into the house; answers its folder."""
+        folder = self.folder / "lessons" / slug
+        shutil.copytree(self.lesson, folder)
+        recipe = folder / "lesson.yaml"
+        recipe.write_text(recipe.read_text(encoding="utf-8").replace(f"slug: {TINY}", f"slug: {slug}"), "utf-8")
+        return folder
+
+    def served(self) -> list[str]:
+        """What the servers of the last run noted, line by line; nothing where none was started."""
+        logs = sorted((self.folder / ".snakemake" / "log").glob("lessonpress-run-*.log"), key=os.path.getmtime)
+        return logs[-1].read_text(encoding="utf-8").splitlines() if logs else []
+
+    def forget_logs(self) -> None:
+        """Remove the servers' logs, so that the next one is that of the next run."""
+        for log in (self.folder / ".snakemake" / "log").glob("lessonpress-run-*.log"):
+            log.unlink()
+
+    def edit(self, file: str, old: str, new: str, slug: str = TINY) -> None:
+        """Replace text that stands once in a file of a lesson, by default the tiny one."""
+        path = self.folder / "lessons" / slug / file
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {file}"
         path.write_text(text.replace(old, new), encoding="utf-8")

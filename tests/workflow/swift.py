@@ -1,0 +1,78 @@
+"""Snakemake and our verbs as processes that start in no time, because what they import is there: for tests of many.
+
+Each is a process of its own, in a session of its own, forked from one that has imported everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["snakemake.cli", "snakemake.api", "lessonpress.run_session", "lessonpress.commands",
+                                "lessonpress.cli", "lessonpress.steps", "lessonpress.publish", "lessonpress.site",
+                                "lessonpress.verify"])  # fmt: skip
+PATIENCE = 120.0
+
+
+class Running:
+    """A command that was started; `said` is the file of what it printed."""
+
+    def __init__(self, folder: Path, words: list[str], around: Mapping[str, str], said: Path) -> None:
+        self.said = said
+        self._process = _FORKED.Process(target=_be, args=(str(folder), words, dict(around), str(said)))
+        self._process.start()
+        assert self._process.pid
+        self.pid = self._process.pid
+
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.is_alive()
+
+    def kill(self, number: int, *, group: bool) -> None:
+        """Send a signal, to it alone or to its whole group."""
+        with contextlib.suppress(ProcessLookupError):
+            (os.killpg if group else os.kill)(self.pid, number)
+
+    def wait(self) -> int:
+        """Wait for its end; answers its exit code. Raises AssertionError where it does not come."""
+        self._process.join(PATIENCE)
+        if self._process.is_alive():
+            self.kill(signal.SIGKILL, group=True)
+            raise AssertionError(f"it does not end; it said:\n{self.said.read_text(errors='replace')}")
+        assert self._process.exitcode is not None
+        return self._process.exitcode
+
+    def words(self) -> str:
+        """All that it printed."""
+        return self.said.read_text(encoding="utf-8", errors="replace")
+
+
+def _be(folder: str, words: list[str], around: dict[str, str], said: str) -> None:
+    """Become a command: in its folder, with its environment and its words, and with its output in a file."""
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(around)
+    time.tzset()
+    os.chdir(folder)
+    null, out = os.open(os.devnull, os.O_RDONLY), os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    for number, source in ((0, null), (1, out), (2, out)):
+        os.dup2(source, number)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    module, *arguments = words
+    sys.argv = [module, *arguments]
+    if module == "snakemake":
+        from snakemake.cli import main
+
+        main(arguments)
+    else:
+        from lessonpress import commands
+
+        commands.main(arguments)
