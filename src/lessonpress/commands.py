@@ -135,10 +135,13 @@ def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> N
 @contextmanager
 def log_of(told: Told, folder: Path, name: str) -> Iterator[TextIO | None]:
     """The rule's log, which lies beside what the command makes; typed by a person a command has none."""
+    from lessonpress import artifact
+
     if told.key is None:
         yield None
         return
     folder.mkdir(parents=True, exist_ok=True)
+    artifact.settle_times(folder)
     with (folder / f"{name}.log").open("w", encoding="utf-8") as log:
         yield log
 

@@ -58,6 +58,7 @@ def write_good(receipt: Path) -> None:
 def give_names(config: Config, slug: str, key: str | None, files: Sequence[str]) -> None:
     """Copy files of a lesson's present state to `work/<slug>/<file>`. Raises the lesson's mistakes where it has any."""
     work = steps.build(config, slug, key)
+    artifact.settle_times(work.folder)
     for file in files:
         if file not in NAMED:
             raise LessonError(f"work/{slug}/{file}", "no step leaves such a file", f"one of: {', '.join(NAMED)}")

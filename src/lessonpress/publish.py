@@ -38,6 +38,10 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
             revision, words = _placed(work, note)
     body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
     artifact.write(receipt or work.folder / RECEIPT, rendered.digest, body, mistakes=mistakes)
+    if receipt:  # of several that agree, the rules would take now this one and now that
+        for other in work.folder.glob("published*.json"):
+            if other.name != receipt.name:
+                other.unlink(missing_ok=True)
     return Done(f"{work.slug}: {words}" if words else None, tuple(mistakes), passed_over=bool(rendered.mistakes))
 
 

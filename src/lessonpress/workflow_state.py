@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shlex
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ from lessonpress.steps import STEPS
 
 NOTE = "note"  # belongs to a run and is no setting
 FOLDERS = ("lessons", "results", "work")
-# What Snakemake would take for a wildcard or could not print; the key covers such a file all the same.
+# What Snakemake would take for a wildcard or could not print; the key covers such a file all the same, and one whose
+# time is still to come, from which Snakemake lets nothing be made.
 _ODD_PATH = re.compile(r"[{}\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -65,8 +67,9 @@ class State:
 
     def sources(self, slug: str) -> list[str]:
         """A lesson's files as Snakemake's inputs."""
-        names = lesson_files.paths(Path(self.config.lesson(slug)))
-        return [f"{self.declared.lesson(slug)}/{name}" for name in names if not _ODD_PATH.search(name)]
+        folder = Path(self.config.lesson(slug))
+        names = [name for name in lesson_files.paths(folder) if not (_ODD_PATH.search(name) or is_ahead(folder / name))]
+        return [f"{self.declared.lesson(slug)}/{name}" for name in names]
 
     def receipt(self, slug: str) -> str:
         """The receipt of a lesson's publication: one that agrees with what is published, or a name that no file has."""
@@ -124,10 +127,18 @@ class State:
     def _receipt(self, folder: Path, stem: str, agrees: Callable[[Artifact], bool]) -> str:
         """The name of a receipt that agrees, else one that no file has."""
         for path in sorted(folder.glob(f"{stem}*.json")):
-            if (found := artifact.read(path)) and agrees(found):
+            if (found := artifact.read(path)) and agrees(found) and not is_ahead(path):
                 return path.name
         plain = f"{stem}.json"
         return f"{stem}-{self.run}.json" if (folder / plain).exists() else plain
+
+
+def is_ahead(path: Path) -> bool:
+    """Whether a file's time is still to come: the clock was wrong, or is."""
+    try:
+        return path.stat().st_mtime > time.time()
+    except OSError:
+        return False
 
 
 def _latest(folder: Path) -> str | None:
