@@ -59,7 +59,7 @@ def test_wrong_usage_is_two(tmp_path: Path, arguments: list[str]) -> None:
     assert typed(tmp_path, *arguments).returncode == 2
 
 
-@pytest.mark.parametrize("verb", ["lint", "preview", "prepare", "hash", "produce"])
+@pytest.mark.parametrize("verb", ["lint", "preview", "prepare", "hash", "check", "publish"])
 @pytest.mark.parametrize("name", ["eccho", "../echo", "empty", "x" * 300])
 def test_a_name_that_no_lesson_has_is_wrong_usage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str, name: str
@@ -76,7 +76,7 @@ def test_a_name_that_no_lesson_has_is_wrong_usage(
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("name", ["No Slug", "report", "echo", "x" * 300])
+@pytest.mark.parametrize("name", ["No Slug", "verify", "echo", "x" * 300])
 def test_new_under_an_impossible_name_is_wrong_usage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner, Result
 
-from lessonpress import arrows, cli, history, publish, site
-from lessonpress.settings import Config
+from lessonpress import cli, history, site
 from tests import tiny
 
 SLUG = "echo"
@@ -19,10 +18,9 @@ SLUG = "echo"
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a repository with two revisions, of which no commit holds the first."""
     root = tmp_path_factory.mktemp("template") / "house"
-    config = Config(**{name: str(root / name) for name in ("lessons", "results", "work")})
+    config = tiny.at(root)
     for title in ("One", "Two"):
-        tiny.rendered(config, title)
-        publish.publish(config, SLUG)
+        tiny.published(config, title)
     site.site(config)
     for command in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--message", "nothing yet"]):
         subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@example.org", *command], cwd=root, check=True)
@@ -83,16 +81,3 @@ def test_prune_does_not_ask_a_script(house: Path) -> None:
     assert (done.exit_code, count(house)) == (0, 1)
     assert f"{SLUG}: dropped " in done.output
     assert run("prune").output.startswith("Nothing to drop")
-
-
-def test_verbs_take_the_settings_that_snakemake_hands_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`snakemake --config results=…` reaches every verb, also those for people; another file that is named wins."""
-    (tmp_path / "config.yaml").write_text("results: here\n", encoding="utf-8")
-    (tmp_path / "other.yaml").write_text("results: there\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(arrows.SETTINGS, raising=False)
-    assert arrows.settings(Path("config.yaml")).results == "here"
-    monkeypatch.setenv(arrows.SETTINGS, Config(results="handed").model_dump_json())
-    assert [arrows.settings(file).results for file in (None, Path("config.yaml"), Path("other.yaml"))] == [
-        "handed", "handed", "there",
-    ]  # fmt: skip

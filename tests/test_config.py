@@ -36,7 +36,7 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
     """Settings stand where the file says, also behind a byte order mark."""
     (tmp_path / "settings.yaml").write_text("\ufefflessons: mine\nlimits: {wall_seconds: 5}\n", encoding="utf-8")
     read = config.read(tmp_path / "settings.yaml")
-    assert (read.lesson("a"), read.room("a"), read.published("a")) == (
+    assert (read.lesson("a"), read.work_dir("a"), read.published("a")) == (
         Path("mine/a"),
         Path("work/a"),
         Path("results/models/a"),

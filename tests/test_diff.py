@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lessonpress import changes, diff, publish, report
+from lessonpress import changes, diff, report
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 from tests import tiny
@@ -19,10 +19,9 @@ SLUG = "echo"
 def house(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """Give a repository that has published two revisions, whose title and check differ."""
     root = tmp_path_factory.mktemp("house")
-    config = Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+    config = tiny.at(root)
     for title, measured in (("One <b>", 0.5), ("Two & more", 0.25)):
-        tiny.rendered(config, title, measured=measured)
-        publish.publish(config, SLUG)
+        tiny.published(config, title, measured=measured)
     return config
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import doctor, history, integrity, prune, publish, site
+from lessonpress import doctor, history, integrity, prune, publish, site, steps
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 from tests import tiny
@@ -25,10 +25,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 def made(root: Path) -> Config:
     """A repository with three revisions."""
-    config = Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+    config = tiny.at(root)
     for title in ("One", "Two", "Three"):
-        tiny.rendered(config, title)
-        publish.publish(config, SLUG, note=f"note {title}")
+        tiny.published(config, title, note=f"note {title}")
     site.site(config)
     return config
 
@@ -38,7 +37,7 @@ def house(template: Config, tmp_path: Path) -> Config:
     """Give a copy of it."""
     for name in ("lessons", "results", "work"):
         shutil.copytree(getattr(template, name), tmp_path / name)
-    return Config(**{name: str(tmp_path / name) for name in ("lessons", "results", "work")})
+    return tiny.at(tmp_path)
 
 
 def told(config: Config) -> dict[str, Any]:
@@ -157,8 +156,8 @@ def test_a_folder_that_was_made_again_can_be_accepted(house: Config) -> None:
     """Its manifest has another date than the event: the doctor says both ways out, and the second one ends it."""
     three = names(house)[2]
     shutil.rmtree(house.published(SLUG) / three)
-    tiny.rendered(house, "Three", at="2028-08-08T00:00:00+00:00")
-    assert publish.publish(house, SLUG).endswith(f"revision {three} is back in its place")
+    work = tiny.rendered(house, "Three", at="2028-08-08T00:00:00+00:00")
+    assert publish.publish(work).words == f"{SLUG}: revision {three} is back in its place"
     site.site(house)
     [fault] = doctor.doctor(house)
     assert fault.what.startswith(f"revision {three} was made at 2028-08-08T00:00:00+00:00, but published at 2026-01-01")
@@ -173,7 +172,7 @@ def test_what_a_killed_publisher_left_is_found_and_goes(house: Config) -> None:
     left = house.published(SLUG) / ".0123456789abcdef.tmp-77"
     left.mkdir()
     assert [fault.where for fault in doctor.doctor(house)] == [f"models/{SLUG}/{left.name}"]
-    publish.publish(house, SLUG)
+    publish.publish(steps.build(house, SLUG))
     assert doctor.doctor(house) == []
 
 
@@ -211,8 +210,7 @@ def test_a_retired_lesson_that_is_published_again_is_back(house: Config) -> None
     house.lesson(SLUG).rename(house.lesson("away"))
     prune.retire(house, SLUG)
     house.lesson("away").rename(house.lesson(SLUG))
-    tiny.rendered(house, "Four")
-    publish.publish(house, SLUG)
+    tiny.published(house, "Four")
     assert "retired" not in told(house)
 
 
@@ -229,11 +227,11 @@ def test_pinning_holds_and_lets_go(house: Config) -> None:
     one, _, three = names(house)
     prune.pin(house, SLUG, one[:7])
     assert (told(house)["current"], told(house)["pinned"]) == (one, one)
-    four = tiny.rendered(house, "Four")
-    assert f"{one} is pinned" in publish.publish(house, SLUG)
+    work = tiny.rendered(house, "Four")
+    assert f"{one} is pinned" in (publish.publish(work).words or "")
     assert told(house)["current"] == one
     prune.pin(house, SLUG, None)
-    assert (told(house)["current"], told(house)["pinned"]) == (four, None)
+    assert (told(house)["current"], told(house)["pinned"]) == (tiny.revision(work), None)
     with pytest.raises(LessonError, match=three):
         prune.pin(house, SLUG, "no such name")
 
@@ -245,8 +243,7 @@ def test_the_history_is_listed_newest_first(house: Config) -> None:
     assert "“note Three”" in lines[0]
     assert "[current]" in lines[0]
     assert "first publication" in lines[-1]
-    tiny.rendered(house, "One")
-    publish.publish(house, SLUG)
+    tiny.published(house, "One")
     lines = prune.listed(house, SLUG).splitlines()
     assert [names(house)[0] in line for line in lines] == [True, False, False, True]
     assert ["[current]" in line for line in lines] == [True, False, False, False]
@@ -289,13 +286,10 @@ def test_prune_keeps_what_is_committed_or_pinned(house: Config) -> None:
     one, two, three = names(house)
     commit(house)
     assert prune.prune(house) == []
-    four = tiny.rendered(house, "Four")
-    publish.publish(house, SLUG)
+    four = tiny.published(house, "Four")
     prune.pin(house, SLUG, four)
-    five = tiny.rendered(house, "Five")
-    publish.publish(house, SLUG)
-    tiny.rendered(house, "Six")
-    publish.publish(house, SLUG)
+    five = tiny.published(house, "Five")
+    tiny.published(house, "Six")
     assert prune.prune(house, [SLUG], agreed=[(SLUG, four)]) == []
     [line] = prune.prune(house, [SLUG])
     assert line.startswith(f"{SLUG}: dropped {five}  ")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, hashing, lesson, plan
+from lessonpress import hashing, lesson, plan
 from tests import tiny
 
 
@@ -24,15 +24,13 @@ def test_files_are_listed_with_their_bytes(tmp_path: Path) -> None:
     assert files[1] == {"path": "model.py", "sha256": hashlib.sha256(model).hexdigest(), "bytes": len(model)}
 
 
-def test_the_verb_writes_source_json(tmp_path: Path) -> None:
-    """The verb's one file holds what `source` says, the worker's plan included."""
-    config = tiny.repository(tmp_path)
-    hashing.hash_lesson(config, tiny.SLUG)
-    told = canon.read(tmp_path / "work" / tiny.SLUG / "source.json")
-    read = lesson.read(config.lesson(tiny.SLUG))
+def test_the_step_writes_down_what_the_lesson_is(tmp_path: Path) -> None:
+    """Its one file holds what `source` says, the worker's plan included, and the recipe as it was read."""
+    work = tiny.made(tiny.repository(tmp_path), last="hash")
+    told, read = dict(work.source), lesson.read(work.source_dir)
     document = told.pop("document")
     assert told == hashing.source(read)
-    again = lesson.reopened(config.lesson(tiny.SLUG), {**told, "document": document})
+    again = lesson.reopened(work.source_dir, {**told, "document": document})
     assert (again.recipe, again.places, again.files) == (read.recipe, read.places, read.files)
     assert told["plan"] == plan.of(read.recipe)
 

@@ -11,7 +11,6 @@ import pytest
 
 from lessonpress import identity
 from lessonpress.page import NO_REVISION, blanked
-from lessonpress.settings import Config
 from tests import tiny
 
 SOURCE = {"slug": "pair", "digests": {"source": "s", "recipe": "r", "prose": "p", "checks": "c"}}
@@ -162,9 +161,8 @@ def test_a_page_enters_without_what_is_volatile() -> None:
 
 def test_anyone_can_recompute_a_whole_revision(tmp_path: Path) -> None:
     """hashlib, json and re are enough: the name, every file, the blanked page, and the recorded numbers."""
-    config = Config(lessons=str(tmp_path / "l"), results=str(tmp_path / "r"), work=str(tmp_path / "w"))
-    name = tiny.rendered(config, "one")
-    folder = config.room("echo") / "revision"
+    work = tiny.rendered(tiny.at(tmp_path), "one")
+    folder, name = work.revision, tiny.revision(work)
     text = (folder / "identity.json").read_bytes()
     told = json.loads(text)
     assert hashlib.sha256(text).hexdigest()[:16] == name
@@ -193,11 +191,11 @@ def test_anyone_can_recompute_a_whole_revision(tmp_path: Path) -> None:
 
 def test_another_day_and_machine_give_the_same_name(tmp_path: Path) -> None:
     """The page and the manifest say when it was captured; the name does not depend on it."""
-    config = Config(lessons=str(tmp_path / "l"), results=str(tmp_path / "r"), work=str(tmp_path / "w"))
+    config = tiny.at(tmp_path)
     one = tiny.rendered(config, "one")
-    page = (config.room("echo") / "revision" / "index.html").read_text("utf-8")
+    page, name = (one.revision / "index.html").read_text("utf-8"), tiny.revision(one)
     two = tiny.rendered(config, "one", at="2027-07-07T00:00:00+00:00")
-    assert (config.room("echo") / "revision" / "index.html").read_text("utf-8") != page
-    assert one == two
-    assert tiny.rendered(config, "one", measured=0.25) == one
-    assert tiny.rendered(config, "two") != one
+    assert (two.revision / "index.html").read_text("utf-8") != page
+    assert tiny.revision(two) == name
+    assert tiny.revision(tiny.rendered(config, "one", measured=0.25)) == name
+    assert tiny.revision(tiny.rendered(config, "two")) != name

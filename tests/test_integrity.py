@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from lessonpress import bundle, canon, history, identity, integrity, publish
+from lessonpress import bundle, canon, history, identity, integrity
 from lessonpress.settings import Config
 from tests import tiny
 
@@ -22,10 +22,9 @@ MANY = 500  # bits of a large file
 def house(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """Give a repository that has published two revisions."""
     root = tmp_path_factory.mktemp("house")
-    config = Config(**{name: str(root / name) for name in ("lessons", "results", "work")})
+    config = tiny.at(root)
     for title in ("One", "Two"):
-        tiny.rendered(config, title)
-        publish.publish(config, SLUG)
+        tiny.published(config, title)
     return config
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, check, hashing, lesson, page, record, render
+from lessonpress import lesson, page
 from lessonpress.errors import LessonError
-from lessonpress.settings import Config
 from tests import tiny
 
 # Every text that a recipe can hold, each on a line of its own.
@@ -78,17 +77,9 @@ WORDS = sorted({word for word in RECIPE.replace(":", " ").split() if word.isuppe
 
 def rendered(folder: Path, recipe: str, sentence: str = "It adds up.") -> None:
     """Render the hand-made runs with a recipe."""
-    config = Config(lessons=f"{folder}/lessons", results=f"{folder}/results", work=f"{folder}/work")
-    read = lesson.read(tiny.write(config.lesson("echo"), recipe=recipe, checks=tiny.CHECKS))
-    captured = tiny.capture()
-    cases = record.of(read, captured, lambda tasks: {})
-    evidence = {"id": "check_it", "sentence": sentence, "measured": 0.5, "bound": 1.0, "sense": "<=", "line": 7}
-    checks = [{**check.verdict(evidence), "mutants": []}]
-    source = {**hashing.source(read), "document": lesson.kept(read)}
-    for name, content in {"source": source, "capture": captured, "cases": cases, "checks": checks}.items():
-        canon.write(config.room("echo") / f"{name}.json", canon.compact(content))
-    canon.write(config.room("echo") / "cases.csv", "")
-    render.render(config, "echo")
+    config = tiny.at(folder)
+    tiny.write(config.lesson("echo"), recipe=recipe, checks=tiny.CHECKS)
+    tiny.without_worker(config, tiny.capture(), [tiny.verdict(sentence=sentence, mutants=[])])
 
 
 def test_the_whole_recipe_renders(tmp_path: Path) -> None:

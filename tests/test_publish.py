@@ -8,17 +8,13 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, history, publish
-from lessonpress.errors import LessonError, LessonErrors
+from lessonpress import artifact, canon, history, publish, steps
+from lessonpress.errors import LessonError
 from lessonpress.settings import Config
-from tests.tiny import rendered
+from lessonpress.steps import Done
+from tests import tiny
 
 SLUG = "echo"
-
-
-def house(root: Path) -> Config:
-    """A repository without lessons."""
-    return Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
 
 
 def told(config: Config, slug: str = SLUG) -> dict[str, Any]:
@@ -33,10 +29,10 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 def test_a_note_that_no_page_could_show_is_refused(tmp_path: Path) -> None:
     """A note stays in the history for ever, so one with unknown TeX would break the pages for ever."""
-    config = house(tmp_path)
-    rendered(config, "one")
+    config = tiny.at(tmp_path)
+    work = tiny.rendered(config, "one")
     with pytest.raises(LessonError) as caught:
-        publish.publish(config, SLUG, note="So $\\nix$.")
+        publish.publish(work, note="So $\\nix$.")
     assert caught.value.message().startswith("the note: unknown TeX command")
     assert not config.published(SLUG).exists()
 
@@ -53,27 +49,27 @@ def test_a_lesson_that_imports_what_readers_lack_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes, told: str
 ) -> None:
     """In lint's words; what Python has, what lies beside it and what it can do without is nobody's lack."""
-    config = house(tmp_path)
-    rendered(config, "one")
-    (config.room(SLUG) / "revision" / "model.py").write_bytes(code)
+    config = tiny.at(tmp_path)
+    tiny.write(config.lesson(SLUG), recipe=tiny.RECORDED, checks=tiny.CHECKS)
+    (config.lesson(SLUG) / "model.py").write_bytes(code + b"# + 1\n")
+    work = tiny.without_worker(config, tiny.capture(), [tiny.verdict()])
     monkeypatch.chdir(tmp_path)
+    done = publish.publish(work)
     if not told:
-        assert "published revision" in publish.publish(config, SLUG)
+        assert "published revision" in (done.words or "")
         return
-    with pytest.raises(LessonErrors) as caught:
-        publish.publish(config, SLUG)
-    assert caught.value.message().startswith(told)
-    assert publish.foreign(config, SLUG)  # which preview warns of
+    assert done.mistakes[0].message().startswith(told)
+    assert tiny.words(publish.foreign(work)) == tiny.words(done.mistakes)  # which preview warns of
     assert not config.published(SLUG).exists()
 
 
 def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
     """All files of the rendered folder, an event with its reason, and a receipt."""
-    config = house(tmp_path)
-    name = rendered(config, "one")
-    assert publish.publish(config, SLUG, note="hello") == f"echo: published revision {name}"
-    folder = config.published(SLUG) / name
-    new = config.room(SLUG) / "revision"
+    config = tiny.at(tmp_path)
+    work = tiny.rendered(config, "one")
+    name = tiny.revision(work)
+    assert publish.publish(work, note="hello") == Done(f"echo: published revision {name}")
+    folder, new = config.published(SLUG) / name, work.revision
     assert {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()} == {
         p.relative_to(new): p.read_bytes() for p in new.rglob("*") if p.is_file()
     }
@@ -90,29 +86,32 @@ def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
             }
         ],
     }
-    receipt = canon.read(config.room(SLUG) / "published.json")
-    assert (receipt["slug"], receipt["revision"]) == (SLUG, name)
+    receipt = artifact.read(work.folder / "published.json")
+    assert receipt
+    assert receipt.made_from == work.artifact("rendered.json").digest
+    assert receipt.body == {
+        "slug": SLUG, "key": work.key, "revision": name, "words": f"published revision {name}",
+    }  # fmt: skip
 
 
 def test_the_same_revision_again_writes_nothing(tmp_path: Path) -> None:
     """No file under results/ gets another time or another byte, also when derived facts are newer."""
-    config = house(tmp_path)
-    name = rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    name = tiny.published(config, "one")
     before = state(tmp_path / "results")
-    rendered(config, "one", at="2027-07-07T00:00:00+00:00")
-    assert publish.publish(config, SLUG).startswith(f"echo: unchanged, revision {name}")
+    done = publish.publish(tiny.rendered(config, "one", at="2027-07-07T00:00:00+00:00"))
+    assert done.words == f"echo: unchanged, revision {name} (identical)"
     assert state(tmp_path / "results") == before
 
 
 def test_a_new_revision_stands_beside_the_old_one(tmp_path: Path) -> None:
     """The old folder keeps every time and byte; the history says why there is another."""
-    config = house(tmp_path)
-    one = rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    one = tiny.published(config, "one")
     before = state(config.published(SLUG) / one)
-    two = rendered(config, "two")
-    assert publish.publish(config, SLUG).startswith(f"echo: revision {one} → {two} because of: prose")
+    work = tiny.rendered(config, "two")
+    two = tiny.revision(work)
+    assert (publish.publish(work).words or "").startswith(f"echo: revision {one} → {two} because of: prose")
     assert state(config.published(SLUG) / one) == before
     assert [(e["revision"], e["reasons"]) for e in told(config)["revisions"]] == [
         (one, ["first publication"]),
@@ -123,14 +122,11 @@ def test_a_new_revision_stands_beside_the_old_one(tmp_path: Path) -> None:
 
 def test_going_back_is_an_event_and_no_new_folder(tmp_path: Path) -> None:
     """A lesson that says again what it said before is at its old revision; the folder of then stays as it was."""
-    config = house(tmp_path)
-    one = rendered(config, "one")
-    publish.publish(config, SLUG)
-    rendered(config, "two")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    one = tiny.published(config, "one")
+    tiny.published(config, "two")
     before = state(config.published(SLUG) / one)
-    rendered(config, "one", at="2027-07-07T00:00:00+00:00")
-    publish.publish(config, SLUG)
+    tiny.published(config, "one", at="2027-07-07T00:00:00+00:00")
     assert state(config.published(SLUG) / one) == before
     assert [event["revision"] for event in told(config)["revisions"]][2] == one
     assert told(config)["current"] == one
@@ -138,30 +134,68 @@ def test_going_back_is_an_event_and_no_new_folder(tmp_path: Path) -> None:
 
 def test_a_failing_check_publishes_nothing(tmp_path: Path) -> None:
     """Publish is the gate: file, line, what was measured and what it should have been."""
-    config = house(tmp_path)
-    rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    tiny.published(config, "one")
     before = state(tmp_path / "results")
-    rendered(config, "two", measured=1.5)
-    with pytest.raises(LessonError) as caught:
-        publish.publish(config, SLUG)
-    assert caught.value.message().endswith(
+    work = tiny.rendered(config, "two", measured=1.5)
+    [mistake] = publish.publish(work).mistakes
+    assert mistake.message().endswith(
         "lessons/echo/checks.py:7: check_it: the check fails: measured 1.5; it must be <= 1.0 (It adds up.). "
         "Nothing was published; earlier revisions stay as they are."
     )
     assert state(tmp_path / "results") == before
+    receipt = artifact.read(work.folder / "published.json")
+    assert receipt
+    assert tiny.words(receipt.mistakes) == [mistake.message()]
+    assert (receipt.body["key"], receipt.body["revision"]) == (work.key, None)
+
+
+GATES: dict[str, tuple[dict[str, Any], str]] = {
+    "a check that a broken variant passes": (
+        {"mutants": [{**tiny.BROKEN, "failed": False, "measured": 0.25}]},
+        "the check passes on the broken variant broken: measured 0.25; it must fail there",
+    ),
+    "a check that nothing shows to fail": ({"mutants": []}, "no broken variant shows that this check can fail"),
+}
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_a_check_without_teeth_publishes_nothing(tmp_path: Path, gate: str) -> None:
+    """What passes on the broken variant, or was never tried on one, proves nothing; told at the check's line."""
+    config, (verdict, told) = tiny.at(tmp_path), GATES[gate]
+    tiny.write(config.lesson(SLUG), recipe=tiny.RECORDED, checks=tiny.CHECKS)
+    work = tiny.without_worker(config, tiny.capture(), [tiny.verdict(**verdict)])
+    [mistake] = publish.publish(work).mistakes
+    assert mistake.where.endswith("lessons/echo/checks.py:7: check_it")
+    assert told in mistake.message()
+    assert not config.published(SLUG).exists()
+
+
+def test_a_lessons_mistakes_stand_in_its_receipt(tmp_path: Path) -> None:
+    """What was wrong before it came to publishing is handed on, into the receipt that is asked for."""
+    config = tiny.at(tmp_path)
+    tiny.write(config.lesson(SLUG), recipe=tiny.RECIPE.replace("title", "tittle"))
+    work = steps.build(config, SLUG)
+    steps.perform(work, "render")
+    done = publish.publish(work, receipt=tmp_path / "told.json")
+    assert done.passed_over  # it was told when it was found
+    assert [mistake.split("lesson.yaml:")[1][:9] for mistake in tiny.words(done.mistakes)] == ["1: title:", "3: tittle"]
+    receipt = artifact.read(tmp_path / "told.json")
+    assert receipt
+    assert tiny.words(receipt.mistakes) == tiny.words(done.mistakes)
+    assert not (work.folder / "published.json").exists()
+    assert not Path(config.results).exists()
 
 
 def test_a_pinned_lesson_stays_where_it_is(tmp_path: Path) -> None:
     """A later revision is added without becoming current, and adding it twice adds nothing."""
-    config = house(tmp_path)
-    one = rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    one = tiny.published(config, "one")
     history.write(config.published(SLUG), {**told(config), "pinned": one})
-    two = rendered(config, "two")
-    publish.publish(config, SLUG)
+    two = tiny.published(config, "two")
     before = state(tmp_path / "results")
-    assert publish.publish(config, SLUG).startswith(f"echo: unchanged, revision {two}")
+    done = publish.publish(steps.build(config, SLUG))
+    assert (done.words or "").startswith(f"echo: unchanged, revision {two}")
     assert state(tmp_path / "results") == before
     assert (told(config)["current"], history.latest(told(config))) == (one, two)
 
@@ -170,10 +204,10 @@ def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder is there, the history does not know it: the next publish enters it and touches no byte of it."""
-    config = house(tmp_path)
-    one = rendered(config, "one")
-    publish.publish(config, SLUG)
-    two = rendered(config, "two")
+    config = tiny.at(tmp_path)
+    one = tiny.published(config, "one")
+    work = tiny.rendered(config, "two")
+    two = tiny.revision(work)
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -181,12 +215,12 @@ def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
     with monkeypatch.context() as patch:
         patch.setattr(history, "write", killed)
         with pytest.raises(KeyboardInterrupt):
-            publish.publish(config, SLUG)
+            publish.publish(work)
     assert told(config)["current"] == one
-    assert not (config.room(SLUG) / "published.json").exists()
+    assert not (work.folder / "published.json").exists()
     before = state(config.published(SLUG) / two)
     assert before
-    publish.publish(config, SLUG)
+    publish.publish(work)
     assert told(config)["current"] == two
     assert state(config.published(SLUG) / two) == before
 
@@ -194,11 +228,10 @@ def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
 @pytest.mark.parametrize("step", ["first file", "last file", "rename"])
 def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """Whatever write fails, no half folder and no half file is left, and the history stays."""
-    config = house(tmp_path)
-    rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    tiny.published(config, "one")
     before = state(tmp_path / "results")
-    rendered(config, "two")
+    work = tiny.rendered(config, "two")
     write, count = canon._flush, 0
 
     def full(*arguments: Any) -> None:
@@ -213,46 +246,44 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     else:
         monkeypatch.setattr(canon, "_flush", full)
     with pytest.raises(LessonError, match="No space left on device"):
-        publish.publish(config, SLUG)
+        publish.publish(work)
     assert state(tmp_path / "results") == before
+    assert not (work.folder / "published.json").exists()
     assert [p for p in config.published(SLUG).iterdir() if p.name.startswith(".")] == []
 
 
 def test_what_a_killed_publisher_left_is_swept_by_the_next(tmp_path: Path) -> None:
     """A half copy under its hidden name is nobody's, because whoever publishes holds the lock."""
-    config = house(tmp_path)
+    config = tiny.at(tmp_path)
     left = config.published(SLUG) / ".0123456789abcdef.tmp-99999" / "worker"
     left.mkdir(parents=True)
-    rendered(config, "one")
-    publish.publish(config, SLUG)
+    tiny.published(config, "one")
     assert [p.name for p in config.published(SLUG).iterdir() if p.name.startswith(".")] == []
 
 
 def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path) -> None:
     """When somebody has removed the folder by hand, publishing restores it; the history already tells of it."""
-    config = house(tmp_path)
-    name = rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    name = tiny.published(config, "one")
     before = told(config)
     shutil.rmtree(config.published(SLUG) / name)
-    assert publish.publish(config, SLUG) == f"echo: revision {name} is back in its place"
+    done = publish.publish(steps.build(config, SLUG))
+    assert done.words == f"echo: revision {name} is back in its place"
     assert (config.published(SLUG) / name / "worker" / "run.py").is_file()
     assert told(config) == before
 
 
 def _publish(root: Path, name: str, barrier: Any) -> None:
-    config = house(root).model_copy(update={"work": str(root / name)})
+    config = tiny.at(root / name).model_copy(update={"results": str(root / "results")})
     barrier.wait(20)
-    publish.publish(config, SLUG)
+    publish.publish(steps.build(config, SLUG))
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_publishers_at_once_take_turns(tmp_path: Path, kind: str) -> None:
     """Three publishers of three revisions of one lesson: three folders, three events, each once."""
     names = ["one", "two", "three"]
-    made = {
-        name: rendered(house(tmp_path / name).model_copy(update={"work": str(tmp_path / name)}), name) for name in names
-    }
+    made = {name: tiny.revision(tiny.rendered(tiny.at(tmp_path / name), name)) for name in names}
     processes: Any = multiprocessing.get_context("forkserver")
     start, barrier = (threading.Thread, threading.Barrier(3)) if kind == "threads" else (
         processes.Process, processes.Barrier(3))  # fmt: skip
@@ -261,21 +292,19 @@ def test_publishers_at_once_take_turns(tmp_path: Path, kind: str) -> None:
         publisher.start()
     for publisher in publishers:
         publisher.join(60)
-    events = [event["revision"] for event in told(house(tmp_path))["revisions"]]
+    events = [event["revision"] for event in told(tiny.at(tmp_path))["revisions"]]
     assert sorted(events) == sorted(made.values())
-    folder = house(tmp_path).published(SLUG)
+    folder = tiny.at(tmp_path).published(SLUG)
     assert {p.name for p in folder.iterdir()} == {*made.values(), "revisions.json"}
-    assert told(house(tmp_path))["current"] == events[-1]
+    assert told(tiny.at(tmp_path))["current"] == events[-1]
 
 
 def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Path) -> None:
     """Two machines render the same revision at different times; what is published keeps the first one's date."""
-    config = house(tmp_path)
-    name = rendered(config, "one")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    name = tiny.published(config, "one")
     other = config.model_copy(update={"work": str(tmp_path / "other")})
-    assert rendered(other, "one", at="2030-01-01T00:00:00+00:00") == name
-    publish.publish(other, SLUG)
+    assert tiny.published(other, "one", at="2030-01-01T00:00:00+00:00") == name
     published = canon.read(config.published(SLUG) / name / "manifest.json")
     assert published["provenance"]["capturedAt"] == "2026-01-01T00:00:00+00:00"
     assert len(told(config)["revisions"]) == 1
@@ -283,31 +312,27 @@ def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Pat
 
 def test_a_damaged_folder_is_never_published_again(tmp_path: Path) -> None:
     """Going back to a revision whose folder somebody edited is refused, and the history stays as it was."""
-    config = house(tmp_path)
-    one = rendered(config, "one")
-    publish.publish(config, SLUG)
-    rendered(config, "two")
-    publish.publish(config, SLUG)
+    config = tiny.at(tmp_path)
+    one = tiny.published(config, "one")
+    tiny.published(config, "two")
     with (config.published(SLUG) / one / "index.html").open("a", encoding="utf-8") as page:
         page.write("<!-- by hand -->")
     before = state(tmp_path / "results")
-    rendered(config, "one")
+    work = tiny.rendered(config, "one")
     with pytest.raises(LessonError, match=r"this published revision was changed: .*index\.html"):
-        publish.publish(config, SLUG)
+        publish.publish(work)
     assert state(tmp_path / "results") == before
 
 
-@pytest.mark.parametrize("file", ["rendered.json", "checks.json"])
-def test_what_is_not_made_yet_is_said_with_the_way_to_make_it(tmp_path: Path, file: str) -> None:
-    """Nothing rendered, or checks as an earlier lessonpress wrote them: what to run, and nothing is published."""
-    config = house(tmp_path)
-    rendered(config, "one")
-    path = config.room(SLUG) / file
+@pytest.mark.parametrize("file", ["rendered.json", "checks.json", "revision/index.html"])
+def test_what_is_not_whole_is_said_with_the_way_to_make_it(tmp_path: Path, file: str) -> None:
+    """A part that is missing or another than was made: what to run, and nothing is published."""
+    config = tiny.at(tmp_path)
+    work = tiny.rendered(config, "one")
     if file == "rendered.json":
-        path.unlink()
+        (work.folder / file).unlink()
     else:
-        checks = [{key: value for key, value in check.items() if key != "mutants"} for check in canon.read(path)]
-        canon.write(path, canon.pretty(checks))
+        (work.folder / file).write_bytes(work.bytes(file).replace(b"It adds up", b"It adds UP"))
     with pytest.raises(LessonError, match="snakemake --cores 1"):
-        publish.publish(config, SLUG)
+        publish.publish(work)
     assert not (tmp_path / "results").exists()

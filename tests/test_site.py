@@ -6,14 +6,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lessonpress import canon, history, site, stages, verify
+from lessonpress import artifact, canon, history, site, verify
 from lessonpress.settings import Config
-from tests import page_sample
+from tests import page_sample, tiny
 
 
 def published(root: Path, *slugs: str) -> Config:
     """A site with two revisions of each lesson."""
-    config = Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+    config = tiny.at(root)
     for slug in slugs:
         told = history.read(config.published(slug), slug)
         for number, name in enumerate(("0" * 15 + "1", "0" * 15 + "2")):
@@ -85,21 +85,29 @@ def test_a_page_with_other_bytes_is_written_again(tmp_path: Path, edit: Callable
     assert page.read_bytes() == before
 
 
-def test_the_receipt_names_every_page(tmp_path: Path) -> None:
-    """Snakemake's receipt holds what must be there for it to count."""
+def test_the_receipt_tells_all_that_the_pages_rest_on(tmp_path: Path) -> None:
+    """Every page, history, manifest by its digest as it is published: what is another one later is noticed."""
     config = published(tmp_path, "first")
-    site.site(config)
-    told = canon.read(tmp_path / "work" / "site.json")
-    pages = told["pages"]
+    site.site(config, receipt=tmp_path / "receipt.json")
+    found = artifact.read(tmp_path / "receipt.json")
+    assert found
+    told = found.body["files"]
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
-    assert {"index.html", "models/first/index.html"} | schemas <= set(pages)
-    assert all((tmp_path / "results" / page).is_file() for page in pages)
-    assert {page: size for page, (size, _) in pages.items()} == {
-        page: len((tmp_path / "results" / page).read_bytes()) for page in pages
-    }
-    assert told["about"] == config.site.model_dump()
-    stages.drop_stale_pages(tmp_path / "work", tmp_path / "results", config.site.model_dump())
-    assert (tmp_path / "work" / "site.json").is_file()
+    lesson = {f"models/first/{name}" for name in ("index.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
+    assert set(told) == {"index.html", "404.html", *schemas, *lesson}
+    assert told == {name: canon.digest_file(tmp_path / "results" / name) for name in told}
+
+
+def test_the_receipt_does_not_tell_what_changed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A history that another program writes while the pages are made is told as it was read, and shows as stale."""
+    config = published(tmp_path, "first")
+    path, made = config.published("first") / "revisions.json", site.page.catalogue
+    before = canon.digest_file(path)
+    monkeypatch.setattr(site.page, "catalogue", lambda *given, **more: (path.write_text("{}"), made(*given, **more))[1])
+    site.site(config, receipt=tmp_path / "receipt.json")
+    found = artifact.read(tmp_path / "receipt.json")
+    assert found
+    assert found.body["files"]["models/first/revisions.json"] == before != canon.digest_file(path)
 
 
 def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,9 +143,20 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
         assert path.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("slug", ["mistakes", "beside", "sha256"])
+def test_a_lesson_may_be_called_as_a_part_of_a_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slug: str
+) -> None:
+    """It is remembered as any other."""
+    config = published(tmp_path, "first", slug)
+    site.site(config)
+    monkeypatch.setattr(site.page, "history", lambda *given: pytest.fail("a lesson was read again"))
+    assert site.site(config) == "site: unchanged"
+
+
 @pytest.mark.parametrize("lost", ["page", "manifest", "settings", "memory", "nonsense"])
 def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
-    """An edited page, another manifest, other settings, and a memory that is gone or cannot be read."""
+    """An edited page, another manifest, other settings, and a memory that is gone or says what nobody said."""
     config = published(tmp_path, "first", "second")
     site.site(config)
     folder = config.published("first")
@@ -148,8 +167,12 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
         canon.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))
     elif lost == "settings":
         config = config.model_copy(update={"site": config.site.model_copy(update={"title": "Other lessons"})})
+    elif lost == "nonsense":
+        memory = site.Memory(tmp_path / "work" / "pages.json", config.site)
+        assert set(memory.known) == {"first", "second"}
+        artifact.write(memory.file, memory.base, {"lessons": {"first": 5, "second": {}}})
     else:
-        (tmp_path / "work" / "pages.json").write_text("[" if lost == "memory" else '{"first": 5, "second": {}}')
+        (tmp_path / "work" / "pages.json").write_text("[")
     site.site(config)
     for path, text in site.pages(Path(config.results), config.site).items():
         assert path.read_text(encoding="utf-8") == text

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import diff, doctor, history, prune, publish, site, verify
+from lessonpress import diff, doctor, history, prune, publish, site, steps, verify
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config
 from tests import tiny
@@ -24,7 +24,7 @@ VERBS: dict[str, Callable[[Config], object]] = {
     "doctor": lambda config: doctor.words(doctor.doctor(config)),
     "history": lambda config: prune.listed(config, SLUG),
     "diff": lambda config: diff.words(diff.diff(config, SLUG)),
-    "publish": lambda config: publish.publish(config, SLUG),
+    "publish": lambda config: publish.publish(steps.build(config, SLUG)),
     "accept": lambda config: prune.accept(config, SLUG),
 }
 
@@ -32,24 +32,18 @@ VERBS: dict[str, Callable[[Config], object]] = {
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """Give a repository with two published revisions, and a third one rendered."""
-    config = at(tmp_path_factory.mktemp("template"))
+    config = tiny.at(tmp_path_factory.mktemp("template"))
     for title in ("One", "Two"):
-        tiny.rendered(config, title)
-        publish.publish(config, SLUG)
+        tiny.published(config, title)
     site.site(config)
     tiny.rendered(config, "Three")
     return config
 
 
-def at(root: Path) -> Config:
-    """The settings of a repository."""
-    return Config(**{name: str(root / name) for name in ("lessons", "results", "work")})
-
-
 def copied(template: Config, root: Path) -> Config:
     """A copy to be damaged."""
     shutil.copytree(Path(template.results).parent, root)
-    return at(root)
+    return tiny.at(root)
 
 
 def wrong(document: Any, keep: tuple[Any, ...] = ()) -> Iterator[Any]:
@@ -116,7 +110,7 @@ def test_a_note_that_is_no_text_is_refused_before_anything_is_written(template: 
     config = copied(template, tmp_path / "house")
     before = sorted(Path(config.results).rglob("*"))
     with pytest.raises(LessonError, match="the note"):
-        publish.publish(config, SLUG, note=os.fsdecode(b"\xff"))
+        publish.publish(steps.build(config, SLUG), note=os.fsdecode(b"\xff"))
     assert sorted(Path(config.results).rglob("*")) == before
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import history, publish, site, verify
+from lessonpress import history, site, verify
 from lessonpress.errors import LessonError
 from lessonpress.integrity import Fault
 from lessonpress.settings import Config
@@ -73,7 +73,7 @@ def test_what_was_found_can_be_judged_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The report says what the verification said; without a report that is a mistake with a way out."""
-    config = Config(**{name: str(tmp_path / name) for name in ("lessons", "results", "work")})
+    config = tiny.at(tmp_path)
     with pytest.raises(LessonError, match="Run `lessonpress verify` first"):
         verify.recorded(config)
     monkeypatch.setattr(verify, "lesson", lambda _, slug: {"a": GOOD, "c": BAD}[slug])
@@ -87,9 +87,8 @@ def test_what_was_found_can_be_judged_later(
 @pytest.fixture
 def house(tmp_path: Path) -> Config:
     """Give a repository with one published lesson whose source is gone: nothing needs a worker."""
-    config = Config(**{name: str(tmp_path / name) for name in ("lessons", "results", "work")})
-    tiny.rendered(config, "One")
-    publish.publish(config, "echo")
+    config = tiny.at(tmp_path)
+    tiny.published(config, "One")
     site.site(config)
     shutil.rmtree(config.lesson("echo"))
     return config

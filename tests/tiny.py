@@ -6,7 +6,7 @@ import base64
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -17,6 +17,7 @@ from unittest import mock
 import numpy as np
 
 from lessonpress import check, publish, steps
+from lessonpress.errors import LessonError
 from lessonpress.lesson_build import LessonBuild
 from lessonpress.settings import Config
 from lessonpress.steps import Made
@@ -205,9 +206,13 @@ def capture() -> dict[str, Any]:
         "torch": "2.13.0",
         "initialisation": "portable-1",
         "settings": {"TZ": "UTC"},
-        "cpu": {},
-        "host": {},
-        "isolation": {},
+        "cpu": {"machine": "x86_64", "capability": "DEFAULT"},
+        "host": {"system": "Linux", "kernel": "6.1", "user": 1000},
+        "isolation": {
+            "profile": "linux-strict", "landlock": 7, "seccomp": "0" * 64, "privileges": "none", "uid": 1000,
+            "probe": {"write": "denied"}, "namespaces": [], "kernel": "6.1", "limits": {"wall_seconds": 60},
+            "missing": {}, "ended": "answered",
+        },
     }
     return {"schema": 1, "slug": "pair", "runs": runs, "modules": modules, "blobs": blobs, "provenance": provenance}
 
@@ -243,10 +248,19 @@ def _rendered(title: str, at: str, measured: float) -> tempfile.TemporaryDirecto
     write(config.lesson("echo"), recipe=RECORDED.replace("title: Echo", f"title: {title}"), checks=CHECKS)
     captured = capture()
     captured["provenance"]["capturedAt"] = at
-    evidence = {"id": "check_it", "sentence": "It adds up.", "measured": measured, "bound": 1.0, "sense": "<=",
-                "line": 7}  # fmt: skip
-    without_worker(config, captured, [{**check.verdict(evidence), "mutants": [BROKEN]}])
+    without_worker(config, captured, [verdict(measured)])
     return held
+
+
+def words(mistakes: Iterable[LessonError]) -> list[str]:
+    """What mistakes say, each as one text."""
+    return [mistake.message() for mistake in mistakes]
+
+
+def verdict(measured: float = 0.5, *, sentence: str = "It adds up.", mutants: Sequence[Any] = (BROKEN,)) -> Any:
+    """What was found out by the one check of `CHECKS`."""
+    evidence = {"id": "check_it", "sentence": sentence, "measured": measured, "bound": 1.0, "sense": "<=", "line": 7}
+    return {**check.verdict(evidence), "mutants": list(mutants)}
 
 
 def plan() -> dict[str, Any]:

@@ -18,8 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import canon, documents, hashing, lesson, page, prose, publish, record, render, site, wording
-from lessonpress import check as checking
+from lessonpress import canon, documents, hashing, lesson, page, prose, publish, site, wording
 from lessonpress import execute as executing
 from lessonpress.errors import LessonError, visible
 from lessonpress.settings import Config, Site
@@ -115,12 +114,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Config:
     )  # fmt: skip
     tiny.write(config.lesson(SLUG), recipe=mutations.written(recipe()), model=MODEL, checks=CHECKS)
     (config.lesson(SLUG) / "{{ 7*7 }}<b>'\".py").write_text("# </script><u>\n", encoding="utf-8")
-    hashing.hash_lesson(config, SLUG)
-    executing.execute(config, SLUG)
-    record.record(config, SLUG)
-    checking.check(config, SLUG)
-    render.render(config, SLUG)
-    publish.publish(config, SLUG, note=visible(NASTY))
+    assert not publish.publish(tiny.made(config, SLUG), note=visible(NASTY)).mistakes
     site.site(config)
     return config
 
