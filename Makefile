@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test unit bench determinism rulegraph clean
+.PHONY: help setup system publish lint test unit bench determinism rulegraph schemas clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -15,6 +15,7 @@ help: ## Say what there is to make
 	@echo 'make bench     measure publishing, from 1 to 1,000 lessons, and write docs/performance.md; half an hour'
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
 	@echo 'make rulegraph draw the rules into README.md'
+	@echo 'make schemas   write the JSON Schemas from the models that they follow'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
 
@@ -54,6 +55,9 @@ determinism: setup ## Every lesson under every combination of surroundings: minu
 
 rulegraph: setup ## The picture of the rules in README.md
 	@$(PY) scripts/rulegraph.py
+
+schemas: setup ## The JSON Schemas of recipe, manifest and settings
+	@$(PY) scripts/schemas.py
 
 clean: ## Remove what can be made again, but never a published revision
 	rm -rf .venv work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,11 +13,8 @@ from ruamel.yaml import YAML
 
 from lessonpress import canon, comparison, identity, published
 from lessonpress.comparison import Comparison
+from lessonpress.recipe import PROSE, WORDS
 
-# The words of a recipe; what stands elsewhere in it is told as recipe.
-PROSE = frozenset({"title", "question", "description", "category", "tags", "curator", "attribution", "license",
-                   "limitations", "milestone", "steps", "opening_step", "glossary", "scope"})  # fmt: skip
-WORDS = frozenset({"title", "description", "label", "note"})
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})
 MACHINE = ("lessonpress", "python", "torch", "initialisation", "settings", "cpu", "host", "isolation",

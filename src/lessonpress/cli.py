@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lessonpress import __version__, authoring, commands, lesson_files
+from lessonpress import __version__, authoring, commands, lesson_files, suggestions
 from lessonpress.authoring import CONFIG, ConfigFile
 from lessonpress.settings import Config
 
@@ -208,7 +207,7 @@ def _known(settings: Config, *slugs: str) -> Config:
     known = sorted({*lesson_files.slugs(Path(settings.lessons)), *published})
     for slug in slugs:
         if slug not in known:
-            near = difflib.get_close_matches(slug, known, n=3, cutoff=0.5)
+            near = suggestions.nearest(slug, known, count=3, cutoff=0.5)
             some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
             others = f"near it: {', '.join(near)}" if near else f"lessons: {some}" if known else "there is none yet"
             raise typer.BadParameter(f"no lesson is called {slug!r}; {others}.")

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from lessonpress import variables
 from lessonpress.errors import LessonError, LessonErrors
 
 if TYPE_CHECKING:
     from lessonpress.settings import Config
     from lessonpress.steps import Done
 
-RUN = "LESSONPRESS_RUN"  # is set where Snakemake runs
 CONFIG = Path("config.yaml")
 OVERRIDES: list[str] = []  # what `--set` said on a command line that the option parser read
 
@@ -124,7 +124,7 @@ def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> N
                 failed += error.errors if isinstance(error, LessonErrors) else [error]
                 continue
             say(done.words, log)
-            if RUN not in os.environ:
+            if variables.RUN not in os.environ:
                 failed += done.mistakes
             elif done.mistakes and not done.passed_over:
                 say(f"{slug}: {name}: a mistake, which is told at the end", log)

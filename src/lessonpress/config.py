@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import os
@@ -12,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from lessonpress import documents, places
+from lessonpress import documents, places, suggestions
 from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 from lessonpress.settings import Config
 
@@ -106,8 +105,7 @@ def _told(detail: Any, placed: places.Placed, name: str, at: tuple[str, ...] = (
     where = f"{name}:{placed.line((*at, *loc))}" + (f": {places.spelled((*at, *loc))}" if loc else "")
     if detail["type"] == "extra_forbidden":
         known = _known(loc)
-        close = difflib.get_close_matches(str(loc[-1]), known, n=1)
-        fix = f"Did you mean {close[0]}?" if close else ""
+        fix = suggestions.did_you_mean(str(loc[-1]), known)
         return LessonError(where, "unknown key", f"known here: {', '.join(known)}", fix)
     if detail["type"] in ("model_type", "dict_type"):
         message = "expected a mapping"

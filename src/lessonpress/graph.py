@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lessonpress import operations
@@ -31,11 +30,6 @@ def structure(graph: Mapping[str, Any]) -> tuple[Any, ...]:
     edges = [tuple(c.get(k) for k in ("source", "target", "sourcePort", "targetPort", "sourceCall", "targetCall"))
              for c in graph["connections"]]  # fmt: skip
     return [(layer["id"], layer["calls"]) for layer in graph["layers"]], edges
-
-
-def nearest(target: str, known: Collection[str]) -> str:
-    """The ids that are most like a wrong one, as text."""
-    return ", ".join(difflib.get_close_matches(target, sorted(known), n=4, cutoff=0.4))
 
 
 class _Graph:

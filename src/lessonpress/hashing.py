@@ -9,10 +9,7 @@ from typing import Any
 
 from lessonpress import canon, lesson, plan, prepared, specs, wording
 from lessonpress.errors import LessonError, LessonErrors
-
-PROSE = ("title", "question", "description", "category", "tags", "curator", "attribution", "license", "limitations",
-         "milestone", "steps", "opening_step", "glossary", "scope")  # fmt: skip
-TEXT = ("title", "description", "label", "note")
+from lessonpress.recipe import PROSE, WORDS
 
 
 def hash_lesson(folder: Path) -> tuple[dict[str, Any], str | None]:
@@ -79,14 +76,14 @@ def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:
 def _stripped(value: Any) -> Any:
     """A recipe part without its words (titles, labels, notes)."""
     if isinstance(value, dict):
-        return {k: _stripped(v) for k, v in value.items() if not (k in TEXT and isinstance(v, str))}
+        return {k: _stripped(v) for k, v in value.items() if not (k in WORDS and isinstance(v, str))}
     return [_stripped(item) for item in value] if isinstance(value, list) else value
 
 
 def _texts(value: Any) -> Any:
     """The words of a recipe part, in their places."""
     if isinstance(value, dict):
-        found = {k: v if k in TEXT and isinstance(v, str) else _texts(v) for k, v in value.items()}
+        found = {k: v if k in WORDS and isinstance(v, str) else _texts(v) for k, v in value.items()}
         return {k: v for k, v in found.items() if v is not None} or None
     if isinstance(value, list):
         items = [_texts(item) for item in value]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import math
 import os
@@ -15,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lessonpress import canon, lesson_files, places, wording
+from lessonpress import canon, lesson_files, places, suggestions, wording
 from lessonpress.errors import LessonError, LessonErrors, RetryableError, WrongUsage
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
@@ -102,8 +101,7 @@ def _no_recipe(folder: Path) -> LessonError:
     where = os.path.relpath(folder)
     if not folder.is_dir():
         known = [path.parent.name for path in folder.parent.glob(f"*/{RECIPE}")]
-        near = difflib.get_close_matches(folder.name, known, n=1)
-        fix = f"Did you mean {near[0]}?" if near else f"To begin it, type: lessonpress new {folder.name}"
+        fix = suggestions.did_you_mean(folder.name, known) or f"To begin it, type: lessonpress new {folder.name}"
         return WrongUsage(where, "there is no such folder", "the name of a lesson", fix)
     other = next((name for name in ("lesson.yml", "Lesson.yaml", "lesson.json") if (folder / name).is_file()), "")
     kind = LessonError if other else WrongUsage  # a lesson with a mistake, or no lesson

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lessonpress.errors import LessonError
 
-SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")  # what a lesson may be called; the recipe's schema says the same
 MAX_BYTES = 64 * 1024 * 1024  # of one file; a lesson with a larger one is refused unread
 Entry = tuple[str, str]  # a file's name in its folder, and the SHA-256 of its bytes or what it is instead
 

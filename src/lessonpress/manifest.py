@@ -14,6 +14,8 @@ from lessonpress.worker import recorded
 
 INLINE = 10_000  # numbers of one array that stand in the manifest; larger ones lie in a file beside it
 SAMPLE = 64
+# What stands before the run in the seed's order of keys.
+EARLY = ("question", "description", "category", "tags", "curator", "attribution", "license", "limitations")
 MATRIX_AXES = ("rows", "columns", "panels")
 
 
@@ -26,19 +28,16 @@ def of(
 
     `weights` and `templates` are digests: of the file of weights, and of the templates and the code that fills them.
     """
+    said = recipes.manifest_values(recipe)
     return {
-        "schemaVersion": 1, "slug": recipe.slug, "title": recipe.title, "className": recipe.model.class_,
-        "question": recipe.question, "description": recipe.description, "category": recipe.category,
-        "tags": recipe.tags, "curator": recipe.curator, "attribution": recipe.attribution, "license": recipe.license,
-        "limitations": recipe.limitations, "openingStep": recipe.opening_step or _first_step(recipe),
+        "schemaVersion": 1, "slug": said.pop("slug"), "title": said.pop("title"), "className": recipe.model.class_,
+        **{key: said.pop(key) for key in EARLY}, "openingStep": recipe.opening_step or _first_step(recipe),
         "provenance": {**provenance(recipe, source, captured, checks, weights, prepared), "templatesSha256": templates},
         "layers": graph["layers"], "connections": graph["connections"], "idle": graph["idle"],
-        "unusedInputs": graph["unusedInputs"], "steps": [step.model_dump() for step in recipe.steps],
-        "milestone": recipe.milestone.model_dump() if recipe.milestone else None,
+        "unusedInputs": graph["unusedInputs"], "steps": said.pop("steps"), "milestone": said.pop("milestone"),
         "experiment": experiment(recipe, cases, graphs),
-        "checks": [dict(check) for check in checks], "glossary": [term.model_dump() for term in recipe.glossary],
-        "replay": dict(replay),
-        "tolerance": tolerance(recipe),
+        "checks": [dict(check) for check in checks], "glossary": said.pop("glossary"), "replay": dict(replay),
+        "tolerance": tolerance(recipe), **said,
     }  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from. Both are source: `lessonpress prepare` writes them, everything else only r
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from lessonpress import canon, lesson, plan
+from lessonpress import canon, lesson, plan, suggestions
 from lessonpress.errors import LessonError
 from lessonpress.places import Path as Where
 from lessonpress.recipe import Id, Record
@@ -138,8 +137,7 @@ def _endless(read: lesson.Lesson) -> list[str]:
 
 
 def _missing(read: lesson.Lesson, at: Where, name: str, names: Sequence[str]) -> LessonError:
-    close = difflib.get_close_matches(name, names, n=1)
-    fix = f"Did you mean {close[0]}?" if close else f"Name one of these, or let the training yield {name!r}."
+    fix = suggestions.did_you_mean(name, names) or f"Name one of these, or let the training yield {name!r}."
     fix = fix if names else f"Run `lessonpress prepare {read.recipe.slug}`."
     expected = f"kept are: {', '.join(names)}" if names else ""
     return read.error(at, f"no weights called {name!r} have been prepared", expected, fix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import shutil
 import tempfile
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessonpress import identity, lesson, linting, page, publish, steps
+from lessonpress import identity, lesson, linting, page, publish, steps, suggestions
 from lessonpress.errors import LessonError, LessonErrors, WrongUsage
 from lessonpress.lesson_build import LessonBuild
 from lessonpress.linting.sources import Sources
@@ -68,7 +67,7 @@ def found(config: Config, path: Path) -> Path:
     folder = by_slug if not path.exists() and by_slug.is_dir() else path
     if not folder.is_dir():
         known = sorted(each.parent.name for each in Path(config.lessons).glob(f"*/{lesson.RECIPE}"))
-        near = difflib.get_close_matches(path.name, known, n=1)
+        near = suggestions.nearest(path.name, known)
         fix = f"Did you mean {config.lesson(near[0])}?" if near else f"To begin it, type: lessonpress new {path.name}"
         raise WrongUsage(str(path), "there is no such folder", "a lesson's folder, or its name", fix)
     return folder.resolve()

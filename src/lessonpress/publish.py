@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lessonpress import artifact, canon, history, identity, lock, packages
+from lessonpress import artifact, canon, history, identity, lock, packages, variables
 from lessonpress.errors import LessonError, RetryableError, visible
 from lessonpress.lesson_build import LessonBuild
 from lessonpress.steps import Done
@@ -19,7 +19,6 @@ NOTHING = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
 DAMAGED = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
-NOTE = "LESSONPRESS_NOTE"  # how `snakemake --config note=…` reaches the verb without being a parameter of its rule
 
 
 def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None = None) -> Done:
@@ -32,7 +31,7 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
     mistakes = rendered.mistakes or refused(work)
     revision, words = None, ""
     if not mistakes:
-        note = readable(note or os.environ.get(NOTE))
+        note = readable(note or os.environ.get(variables.NOTE))
         with lock.alone(Path(work.config.results)):
             lock.sweep(work.config.published(work.slug))
             revision, words = _placed(work, note)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from lessonpress import lesson_files
+
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
+Slug = Annotated[str, StringConstraints(pattern=rf"^{lesson_files.SLUG.pattern}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*\.py$")]
 Dtype = Literal[
     "float32", "float64", "float16", "bfloat16", "complex64", "complex128",
@@ -16,7 +20,32 @@ Dtype = Literal[
 FloatDtype = Literal["float32", "float64", "float16", "bfloat16"]
 Fill = Literal["zeros", "ones", "rand", "randn", "arange", "eye", "ramp"]
 Size = Annotated[int, Field(ge=0)]
+# One bound for each type: JSON Schema has no word for a bound of both at once.
+NotNegative = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 DRAWN = "drawn"  # in the place of a name of prepared weights: those that the seed draws
+
+
+# The statistics that a metric may name; statistics.py computes them, and the page's machine.js.
+STATISTICS = ("sum", "mean", "min", "max", "argmax", "argmin", "norm")
+# Keys of a recipe's parts whose texts are words, wherever they stand below `experiment`.
+WORDS = frozenset({"title", "description", "label", "note"})
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a key of the recipe is for, declared beside it and nowhere else.
+
+    `prose`: its value is words, which run nothing. `manifest`: it enters the manifest as it is, under its own name.
+    `catalogue`: the pages around the lessons show it, out of the manifest.
+    """
+
+    prose: bool = False
+    manifest: bool = False
+    catalogue: bool = False
+
+
+RUN, PUBLISHED = Role(), Role(prose=True, manifest=True)
+SHOWN, LISTED = Role(prose=True), Role(prose=True, manifest=True, catalogue=True)
 
 
 class Record(BaseModel):
@@ -54,8 +83,8 @@ class Model(Record):
 class Tolerance(Record):
     """How far a regenerated number may lie from the published one: atol + rtol·|published|."""
 
-    atol: Annotated[float | int, Field(ge=0)] = Field(description="The absolute part.")
-    rtol: Annotated[float | int, Field(ge=0)] = Field(description="The part relative to the published number.")
+    atol: NotNegative = Field(description="The absolute part.")
+    rtol: NotNegative = Field(description="The part relative to the published number.")
 
 
 class Prepare(Record):
@@ -164,8 +193,8 @@ class Metric(Record):
 
     id: Id = Field(description="The number's name for prose.")
     label: str | None = Field(None, description="Its title for readers.")
-    value: Annotated[str, StringConstraints(pattern=r"^(sum|mean|min|max|argmax|argmin|norm|metric_\w+)$")] = Field(
-        description="A statistic (sum, mean, min, max, argmax, argmin, norm), or a function `metric_…` of checks.py.")
+    value: Annotated[str, StringConstraints(pattern=rf"^({'|'.join(STATISTICS)}|metric_\w+)$")] = Field(
+        description=f"A statistic ({', '.join(STATISTICS)}), or a function `metric_…` of checks.py.")
     of: Id = Field(description="The id of the recorded array that it is computed from.")
 
 
@@ -265,31 +294,58 @@ class Mutant(Record):
 class Recipe(Record):
     """A whole lesson.yaml."""
 
-    schema_: Literal[1] = Field(alias="schema", description="The version of this format.")
-    slug: Slug = Field(description="The lesson's name in addresses; it equals the folder's name.")
-    title: str = Field(description="The lesson's title: a question or a claim.")
-    question: str = Field("", description="The one question that the lesson answers.")
-    description: str = Field("", description="What a reader will do and see; Markdown with TeX.")
-    category: str = Field("", description="The heading under which the catalogue lists the lesson.")
-    tags: list[str] = Field([], description="Words by which the catalogue finds it.")
-    curator: str = Field("", description="Who answers for the lesson.")
-    attribution: str = Field("", description="Whose work the lesson uses.")
-    license: str = Field("", description="On what terms model and text may be used.")
-    limitations: str = Field("", description="What the lesson does not show; Markdown with TeX.")
-    milestone: Milestone | None = Field(None, description="The step in the history of the field that the lesson shows.")
-    model: Model = Field(description="The class that is run.")
-    prepare: Prepare | None = Field(None, description="How weights are made before any run, by training say.")
-    execution: Execution = Field(description="The run that run.py repeats.")
-    experiment: Experiment | None = Field(None, description="The runs that are recorded and shown.")
-    tolerance: Tolerance | None = Field(None,
+    schema_: Annotated[Literal[1], RUN] = Field(alias="schema", description="The version of this format.")
+    slug: Annotated[Slug, Role(manifest=True, catalogue=True)] = Field(
+        description="The lesson's name in addresses; it equals the folder's name.")
+    title: Annotated[str, LISTED] = Field(description="The lesson's title: a question or a claim.")
+    question: Annotated[str, LISTED] = Field("", description="The one question that the lesson answers.")
+    description: Annotated[str, LISTED] = Field("", description="What a reader will do and see; Markdown with TeX.")
+    category: Annotated[str, LISTED] = Field("", description="The heading under which the catalogue lists the lesson.")
+    tags: Annotated[list[str], LISTED] = Field([], description="Words by which the catalogue finds it.")
+    curator: Annotated[str, LISTED] = Field("", description="Who answers for the lesson.")
+    attribution: Annotated[str, PUBLISHED] = Field("", description="Whose work the lesson uses.")
+    license: Annotated[str, PUBLISHED] = Field("", description="On what terms model and text may be used.")
+    limitations: Annotated[str, PUBLISHED] = Field("", description="What the lesson does not show; Markdown with TeX.")
+    milestone: Annotated[Milestone | None, LISTED] = Field(None,
+        description="The step in the history of the field that the lesson shows.")
+    model: Annotated[Model, RUN] = Field(description="The class that is run.")
+    prepare: Annotated[Prepare | None, RUN] = Field(None,
+        description="How weights are made before any run, by training say.")
+    execution: Annotated[Execution, RUN] = Field(description="The run that run.py repeats.")
+    experiment: Annotated[Experiment | None, RUN] = Field(None, description="The runs that are recorded and shown.")
+    tolerance: Annotated[Tolerance | None, RUN] = Field(None,
         description="How far a number that is made again may lie from the published one.")
-    checks: FileName | None = Field(None, description="The file with the check functions, usually checks.py.")
-    mutants: list[Mutant] = Field([], description="Broken variants of the lesson, on which its checks must fail.")
-    scope: str = Field("", description="One sentence that says what the lesson covers.")
-    opening_step: Id | None = Field(None, description="The step that is shown first.")
-    steps: list[Step] = Field([], description="The story, station by station.")
-    questions: list[Question] = Field([], description="Predictions to make before reading on.")
-    glossary: list[Term] = Field([], description="Terms with a text for each level of reader.")
+    checks: Annotated[FileName | None, RUN] = Field(None,
+        description="The file with the check functions, usually checks.py.")
+    mutants: Annotated[list[Mutant], RUN] = Field([],
+        description="Broken variants of the lesson, on which its checks must fail.")
+    scope: Annotated[str, SHOWN] = Field("", description="One sentence that says what the lesson covers.")
+    opening_step: Annotated[Id | None, SHOWN] = Field(None, description="The step that is shown first.")
+    steps: Annotated[list[Step], PUBLISHED] = Field([], description="The story, station by station.")
+    questions: Annotated[list[Question], RUN] = Field([], description="Predictions to make before reading on.")
+    glossary: Annotated[list[Term], LISTED] = Field([], description="Terms with a text for each level of reader.")
+
+
+def role(name: str) -> Role:
+    """The role of a key of the recipe, by the name of its field. Raises LookupError where none is declared."""
+    found = [each for each in Recipe.model_fields[name].metadata if isinstance(each, Role)]
+    if not found:
+        raise LookupError(f"the recipe's key {name!r} declares no role")
+    return found[0]
+
+
+def keys(chosen: Callable[[Role], object]) -> tuple[str, ...]:
+    """The keys of a recipe, as authors write them, whose role is chosen."""
+    return tuple(field.alias or name for name, field in Recipe.model_fields.items() if chosen(role(name)))
+
+
+PROSE = keys(lambda role: role.prose)
+
+
+def manifest_values(recipe: Recipe) -> dict[str, Any]:
+    """What enters the manifest as it stands in the recipe, by its key."""
+    whole = recipe.model_dump()
+    return {name: whole[name] for name in Recipe.model_fields if role(name).manifest}
 
 
 def schema() -> dict[str, Any]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lessonpress import axes, canon, judging, lesson
+from lessonpress import axes, canon, judging, lesson, statistics
 from lessonpress.errors import LessonErrors
 from lessonpress.recipe import Case, Metric, Recipe, Recorded
 from lessonpress.settings import Config
 from lessonpress.worker import recorded
 
-STATISTICS: dict[str, Callable[[Any], Any]] = {
-    "sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
-    "norm": np.linalg.norm,
-}  # fmt: skip
 COLUMNS = ["case", "record", "kind", "panel", "row", "column", "rowLabel", "columnLabel", "value"]
 
 
@@ -93,8 +89,8 @@ def statistic(metric: Metric, array: recorded.Array) -> Any:
     """One of the known statistics of an array; positions (argmax, argmin) count row by row from 0."""
     if not array.size:
         return "NaN"
-    result = STATISTICS[metric.value](array.astype(np.float64) if array.dtype == np.float16 else array)
-    return number(np.asarray(result).item())
+    wide = array.astype(np.float64) if array.dtype == np.float16 else array
+    return number(statistics.of_flat(metric.value, wide))
 
 
 def told(array: recorded.Array) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from lessonpress import (
     provenance,
     replay,
     schema,
+    suggestions,
     weights,
 )  # fmt: skip
 from lessonpress.errors import LessonError, LessonErrors
@@ -191,8 +192,9 @@ def _aimed(read: lesson.Lesson, drawn: Mapping[str, Any]) -> None:
         aims += [(("experiment", "target"), read.recipe.experiment.target)] if read.recipe.experiment.target else []
     for path, target in aims:
         if recorded.parse(target).base not in known and target not in known:
-            near = graph.nearest(target, known)
-            raise read.error(path, f"no node of the graph is called {target!r}", f"near it: {near}" if near else "")
+            near = suggestions.nearest(target, known, count=4, cutoff=0.4)
+            raise read.error(path, f"no node of the graph is called {target!r}",
+                             f"near it: {', '.join(near)}" if near else "")  # fmt: skip
 
 
 def _own_graphs(captured: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,16 +19,16 @@ from snakemake.cli import get_argument_parser
 from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 
-from lessonpress import shipped, steps, verb_server, workflow_state
+from lessonpress import lesson_files, shipped, steps, variables, verb_server, workflow_state
 from lessonpress.errors import LessonError
 from lessonpress.workflow_state import State
 
-RUN, CLIENT, PYTHON = "LESSONPRESS_RUN", "LESSONPRESS_CLIENT", "LESSONPRESS_PYTHON"
 # A command of a rule is this shell function: the file starts in milliseconds, by the Python that runs Snakemake.
 LONGEST = 90  # bytes of a folder's name in which a socket can have a name
-FUNCTION = f'() {{ "${PYTHON}" -I -S "${CLIENT}" "$@"\n}}'
+FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
 
 
+SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
 _forced: set[str] = set()  # steps that Snakemake was told to do again, by any module of the workflow
 
 
@@ -51,7 +51,7 @@ def _read(workflow: Any, config: Mapping[str, Any]) -> State:
     if workflow.is_main_process:
         _refuse_published(state)
         note = config.get(workflow_state.NOTE, workflow.config_settings.config.get(workflow_state.NOTE))
-        workflow_state.hand_on("LESSONPRESS_NOTE", note)
+        workflow_state.hand_on(variables.NOTE, note)
     return state
 
 
@@ -66,7 +66,7 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
     forced = [*map(str, asked.forcerun or ()), *(map(str, asked.targets or ()) if asked.forcetargets else ())]
     names = {step: (renamed or str)(step) for step in steps.STEPS}
     _forced.update(workflow_state.again(names, every=asked.forceall, forced=forced))
-    workflow_state.hand_on(steps.AGAIN, ",".join(sorted(_forced)))
+    workflow_state.hand_on(variables.AGAIN, ",".join(sorted(_forced)))
 
 
 def _refuse_published(state: State) -> None:
@@ -103,15 +103,15 @@ def serve_commands() -> None:
     Nothing starts here: the first command starts the first server.
     """
     process = f"{os.getpid()}|{verb_server.start_time(os.getpid())}"
-    if os.environ.get(RUN, "").partition("|")[2] == process:
+    if os.environ.get(variables.RUN, "").partition("|")[2] == process:
         return  # another module of the same workflow was here; another machine's process is another one
     name = f"lessonpress-run-{os.getpid()}-{secrets.token_hex(8)}"
     folder = Path(tempfile.gettempdir(), name)
     if len(os.fsencode(folder)) > LONGEST:
         folder = Path("/tmp", name)
     os.environ |= {
-        RUN: f"{folder}|{process}", PYTHON: sys.executable,
-        CLIENT: str(shipped.PACKAGE / "verb_client.py"), "BASH_FUNC_lessonpress%%": FUNCTION,
+        variables.RUN: f"{folder}|{process}", variables.PYTHON: sys.executable,
+        variables.CLIENT: str(shipped.PACKAGE / "verb_client.py"), "BASH_FUNC_lessonpress%%": FUNCTION,
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Real = float | int | Literal["NaN", "Infinity", "-Infinity"]
+NotNegative = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 
 
 class _Part(BaseModel):
@@ -40,7 +41,11 @@ class Tensor(_Part):
 
 
 class Layer(_Part):
-    """A node of the graph, or (kind `module`) a frame around nodes."""
+    """A node of the graph, or (kind `module`) a frame around nodes.
+
+    `class` is a container's own name; `callers` are the modules that call a layer, where it is not only its parent;
+    `tensors` are the parameters and buffers that a layer holds, `uses` those that an operation reads.
+    """
 
     id: str
     label: str
@@ -52,6 +57,10 @@ class Layer(_Part):
     called: list[Called] | None = None
     calls: int | None = Field(None, ge=0)
     outputs: list[Tensor] | None = None
+    class_: str | None = Field(None, alias="class")
+    callers: list[str] | None = None
+    tensors: list[str] | None = None
+    uses: list[str] | None = None
 
 
 class Connection(_Part):
@@ -95,12 +104,32 @@ class Milestone(_Part):
     papers: list[Paper]
 
 
+class Axis(_Part):
+    """What one axis of an array counts, and the names of its places."""
+
+    name: str | None
+    labels: list[str] | None
+
+
+class Beside(_Part):
+    """Where a large array lies, beside the manifest, with its first numbers."""
+
+    file: str
+    shape: list[int]
+    sample: list[Any]
+
+
 class Array(_Part):
-    """A recorded array: its numbers, or the file that holds them with a sample."""
+    """A recorded array: its numbers, or the file that holds them with a sample; and its named axes."""
 
     label: str
-    values: Any
+    values: Beside | list[Any]
     id: str | None = None
+    dtype: str | None = None
+    rows: Axis | None = None
+    columns: Axis | None = None
+    panels: list[Axis] | None = None
+    axis: Axis | None = None
 
 
 class Metric(_Part):
@@ -108,10 +137,28 @@ class Metric(_Part):
 
     label: str
     value: Any
+    id: str | None = None
+
+
+class Control(_Part):
+    """The input that the cases change, and the range in which a reader may move it."""
+
+    input: str
+    label: str | None
+    range: list[float | int] | None
+
+
+class Graph(_Part):
+    """What one run did: its nodes, its edges, the modules that did not run, and the inputs that nothing read."""
+
+    layers: list[Layer]
+    connections: list[Connection]
+    idle: list[str]
+    unusedInputs: list[str]
 
 
 class CasePart(_Part):
-    """One recorded case."""
+    """One recorded case; `graph` is its own where it ran otherwise than the execution."""
 
     id: str
     label: str
@@ -120,6 +167,7 @@ class CasePart(_Part):
     matrices: list[Array]
     vectors: list[Array]
     metrics: list[Metric]
+    graph: Graph | None = None
 
 
 class Experiment(_Part):
@@ -130,6 +178,9 @@ class Experiment(_Part):
     description: str
     controlLabel: str
     cases: list[CasePart]
+    control: Control | None = None
+    seed: int | None = Field(None, ge=0)
+    dtype: str | None = None
 
 
 class OnMutant(_Part):
@@ -152,13 +203,15 @@ class Check(_Part):
     bound: Real
     sense: Literal["<=", ">="]
     margin: Real
+    line: int | None = Field(None, ge=1)
     mutants: list[OnMutant] = []
 
 
 class Inputs(_Part):
-    """The execution's inputs in forward()'s order."""
+    """The execution's inputs in forward()'s order, as specs, and their names."""
 
     args: list[Any]
+    names: list[str] | None = None
 
 
 class Execution(_Part):
@@ -169,6 +222,54 @@ class Execution(_Part):
     mode: str
     seed: int
     deterministic: bool
+    dtype: str | None = None
+
+
+class Tolerance(_Part):
+    """How far a number that is made again may lie from the published one: atol + rtol·|published|."""
+
+    atol: NotNegative
+    rtol: NotNegative
+
+
+class Digests(_Part):
+    """What the lesson's files come to, parted by what a change of them means."""
+
+    source: Hex64
+    recipe: Hex64
+    prose: Hex64
+    checks: Hex64 | None
+
+
+class Cpu(_Part):
+    """The processor, as far as it decides numbers."""
+
+    machine: str
+    capability: str
+
+
+class Host(_Part):
+    """The machine that ran the lesson."""
+
+    system: str
+    kernel: str
+    user: int
+
+
+class Isolation(_Part):
+    """How the worker was confined, what it had tried before lesson code ran, and how it ended."""
+
+    profile: Literal["linux-strict", "linux-seccomp", "posix-basic"]
+    landlock: int | None
+    seccomp: str | None
+    privileges: str | None
+    uid: int
+    probe: dict[str, str]
+    namespaces: list[str]
+    kernel: str
+    limits: dict[str, int]
+    missing: dict[str, str]
+    ended: str
 
 
 class KeptWeights(_Part):
@@ -197,6 +298,8 @@ class Prepared(_Part):
     madeFrom: Hex64
     changedSince: list[str]
     runs: dict[str, str]
+    initialisation: str | None = None
+    tolerance: Tolerance | None = None
 
 
 class Provenance(_Part):
@@ -214,6 +317,16 @@ class Provenance(_Part):
     scope: str
     numericalChecks: list[str]
     prepared: Prepared | None = None
+    lessonpress: str | None = None
+    outputs: list[Tensor] | None = None
+    initialisation: str | None = None
+    weightsSha256: Hex64 | None = None
+    digests: Digests | None = None
+    settings: dict[str, str | int | bool] | None = None
+    cpu: Cpu | None = None
+    host: Host | None = None
+    isolation: Isolation | None = None
+    templatesSha256: Hex64 | None = None
 
 
 class File(_Part):
@@ -230,6 +343,14 @@ class Replay(_Part):
     covered: bool
     maxDifference: Real | None
     uncovered: list[str]
+
+
+class Term(_Part):
+    """A glossary entry with a text for each level of reader."""
+
+    term: str
+    beginner: str
+    expert: str
 
 
 class Manifest(_Part):
@@ -258,6 +379,19 @@ class Manifest(_Part):
     files: dict[str, File]
     checks: list[Check] | None = None
     replay: Replay | None = None
+    glossary: list[Term] | None = None
+    idle: list[str] | None = None
+    unusedInputs: list[str] | None = None
+    tolerance: Tolerance | None = None
+
+
+def strict() -> dict[str, Any]:
+    """The schema that admits no other keys than those that it names: what we ourselves publish is held against it."""
+    body = document()
+    for part in (body, *body["$defs"].values()):
+        if "properties" in part:
+            part["additionalProperties"] = False
+    return body
 
 
 def document() -> dict[str, Any]:

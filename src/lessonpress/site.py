@@ -12,9 +12,7 @@ from lessonpress.settings import Config, Site
 
 # Generated from schema.py and recipe.py, which take longer to import than this verb to run.
 SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
-# What the pages say of a lesson, out of its manifest.
-SAID = ("slug", "revision", "title", "question", "description", "category", "tags", "curator", "className", "milestone",
-        "glossary", "year")  # fmt: skip
+MADE = ("revision", "className", "year")  # what the pages say of a lesson beside what its recipe says
 
 
 class Memory:
@@ -27,7 +25,7 @@ class Memory:
     def __init__(self, file: Path, about: Site) -> None:
         self.file, self.base = file, canon.digest_of([code_digest.digest("site"), about.model_dump()])
         found = artifact.read(file)
-        self.known: Mapping[str, Any] = found.body if found and found.made_from == self.base else {}
+        self.known: Mapping[str, Any] = found.body["lessons"] if found and found.made_from == self.base else {}
         self.digests: dict[Path, str | None] = {}  # of files before they were read: a later change shows
         self.seen: dict[Path, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         self.same: set[Path] = set()  # pages that are as they were
@@ -46,9 +44,9 @@ class Memory:
     def keep(self, written: Mapping[Path, str]) -> None:
         """Note it for the next time, now that the pages are `written`."""
         self.digests |= {path: canon.digest(text) for path, text in written.items()}
-        artifact.write(self.file, self.base, {
+        artifact.write(self.file, self.base, {"lessons": {  # a lesson may be called as an artifact's own parts are
             folder.name: {"key": self._key(folder, told), "said": said} for folder, (told, said) in self.seen.items()
-        })  # fmt: skip
+        }})  # fmt: skip
 
     def _key(self, folder: Path, told: Mapping[str, Any]) -> str:
         files = (folder / told["current"] / "manifest.json", folder / "index.html")
@@ -146,7 +144,9 @@ def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any
 
 def _said(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     newest = history.document(folder / told["current"] / "manifest.json")
-    return {key: newest[key] for key in SAID if key in newest}
+    from lessonpress import recipe  # its types take longer to make than this command to run
+
+    return {key: newest[key] for key in (*recipe.keys(lambda role: role.catalogue), *MADE) if key in newest}
 
 
 def _lessons(models: Path) -> list[Path]:

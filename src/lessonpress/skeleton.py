@@ -8,11 +8,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from lessonpress import canon, page, site
+from lessonpress import canon, lesson_files, page, site
 from lessonpress.errors import LessonError, WrongUsage
 from lessonpress.settings import TAKEN, Config
 
-SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 SCHEMA = "lesson.schema.json"
 
 
@@ -43,7 +42,7 @@ def new(config: Config, slug: str) -> Path:
 
 def require_slug(slug: str) -> None:
     """Raise WrongUsage for a name that cannot be a lesson's, with the nearest one that can."""
-    if not SLUG.fullmatch(slug):
+    if not lesson_files.SLUG.fullmatch(slug):
         near = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-")[:100].strip("-")
         raise WrongUsage(f"lessonpress new {slug!r:.120}", "this cannot be a lesson's name",
                          "small letters a to z, digits and hyphens, at most 100, a letter or digit first",

@@ -14,15 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lessonpress import artifact, canon, code_digest
+from lessonpress import artifact, canon, code_digest, variables
 from lessonpress.artifact import Artifact
 from lessonpress.errors import LessonError, LessonErrors, RetryableError, is_proven
 from lessonpress.lesson_build import LessonBuild
+from lessonpress.recipe import WORDS
 from lessonpress.settings import Config
 
 NOT_RUN = ("record", "metrics", "checks")  # what a plan says about reading the runs, not about running
-WORDS = ("title", "description", "label", "note")  # of a recipe's record: they enter the page, not the record
-AGAIN = "LESSONPRESS_AGAIN"  # the steps that Snakemake was told to do again (-F, -R): nothing is taken over for them
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def perform(work: LessonBuild, name: str, *, again: bool | None = None) -> Done:
     if mistakes:
         _write(work, step, made_from, Made({}), mistakes)
         return Done(mistakes=mistakes, passed_over=True)
-    again = name in os.environ.get(AGAIN, "").split(",") if again is None else again
+    again = name in os.environ.get(variables.AGAIN, "").split(",") if again is None else again
     if not again and (found := _standing(work, step, made_from) or _earlier(work, step, made_from)):
         work.known[step.file] = found
         return Done(mistakes=found.mistakes, passed_over=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from lessonpress import places
+from lessonpress import places, suggestions
 from lessonpress.errors import LessonError
 from lessonpress.places import Path as Where
 from lessonpress.places import Placed
@@ -95,5 +94,4 @@ def _bare(hint: Any) -> Any:
 
 
 def _nearest(word: str, known: Sequence[str]) -> tuple[str, str]:
-    close = difflib.get_close_matches(word, known, n=1)
-    return (f"known here: {', '.join(known)}" if known else "", f"Did you mean {close[0]}?" if close else "")
+    return f"known here: {', '.join(known)}" if known else "", suggestions.did_you_mean(word, known)

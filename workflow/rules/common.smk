@@ -9,7 +9,7 @@ RENAMED = workflow.modifier.local_rulename_modifier
 
 
 wildcard_constraints:
-    slug="[a-z0-9][a-z0-9-]*",
+    slug=run_session.SLUG,
     key="[0-9a-f]{16}",
     again="|-[0-9a-f]+",
     run="[0-9a-f]+",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 
-from lessonpress import plan
+from lessonpress import plan, suggestions
 from lessonpress.errors import LessonError
 from lessonpress.linting.sources import Sources
 from lessonpress.places import Path
@@ -62,10 +61,9 @@ def _forward(sources: Sources) -> Function | None:
 
 def _no_class(sources: Sources, known: Sequence[str]) -> LessonError:
     model = sources.read.recipe.model
-    close = difflib.get_close_matches(model.class_, known, n=1)
     return sources.read.error(("model", "class"), f"{model.file} has no class {model.class_}",
                               f"classes there: {', '.join(known) or 'none'}",
-                              f"Did you mean {close[0]}?" if close else "")  # fmt: skip
+                              suggestions.did_you_mean(model.class_, known))  # fmt: skip
 
 
 def _inherited(known: Mapping[str, Class], name: str, method: str) -> Function | None:

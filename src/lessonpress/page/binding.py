@@ -18,8 +18,10 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
+from lessonpress import statistics
 from lessonpress.errors import LessonError
 from lessonpress.lesson import Lesson
+from lessonpress.statistics import STATISTICS
 
 _EXPRESSION = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]")
@@ -232,18 +234,14 @@ def percent(value: float, decimals: int = 0) -> str:
 def environment() -> _Environment:
     """What expressions are read with: our filters and nothing else."""
     made = _Environment(undefined=StrictUndefined)
-    reduced: dict[str, Callable[[Any], Any]] = {
-        "sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "argmax": np.argmax, "argmin": np.argmin,
-    }  # fmt: skip
     made.filters = {
-        "sig": sig, "fixed": fixed, "percent": percent, "abs": abs,
-        **{name: _reduced(function) for name, function in reduced.items()},
+        "sig": sig, "fixed": fixed, "percent": percent, "abs": abs, **{name: _reduced(name) for name in STATISTICS},
     }  # fmt: skip
     made.globals = {}
     made.tests = {}
     return made
 
 
-def _reduced(function: Callable[[Any], Any]) -> Callable[[Recorded], Any]:
+def _reduced(name: str) -> Callable[[Recorded], Any]:
     """A statistic of all numbers of an array, as a plain Python number."""
-    return lambda array: function(array._flat).item()
+    return lambda array: statistics.of_flat(name, array._flat)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from lessonpress import operations, replay
+from lessonpress.statistics import STATISTICS
 from lessonpress.worker import recorded
 
 _DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.DOTALL)
-STATISTICS = frozenset(["sum", "mean", "min", "max", "argmax", "argmin", "norm"])  # metrics that a page can compute
 
 
 def live(

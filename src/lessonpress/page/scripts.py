@@ -13,7 +13,7 @@ from lessonpress import operations
 from lessonpress.operations import script
 from lessonpress.page import rendering
 
-_SHOWING = ("figures", "machine")
+_SHOWING = ("figures", "statistics", "machine")
 _COMPUTING = ("tensor", "drawer", "play")
 _USING = ("cells", "cases", "compare", "source", "graph", "story", "words", "save")
 
