@@ -1,13 +1,16 @@
 """What goes wrong while a lesson runs is one message: file and line, what happened, what to do; no traceback."""
 
 import os
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lessonpress import canon, check, execute, hashing, judging, lesson, publish, record
-from lessonpress.errors import LessonError
+from lessonpress import canon, check, judging, lesson, publish, steps
+from lessonpress.errors import LessonError, RetryableError
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.settings import Config
 from tests import tiny
 
@@ -33,7 +36,7 @@ def forward(*lines: str) -> str:
 
 def settings(root: Path, **limits: int) -> Config:
     """A scratch repository's settings with small limits."""
-    config = Config(lessons=str(root / "lessons"), results=str(root / "results"), work=str(root / "work"))
+    config = tiny.at(root)
     return config.model_copy(update={"limits": config.limits.model_copy(update={"wall_seconds": 40, **limits})})
 
 
@@ -41,9 +44,7 @@ def executed(root: Path, *, limits: dict[str, int] | None = None, **files: str) 
     """Write a lesson, hash it and execute it; answers its capture."""
     config = settings(root, **(limits or {}))
     tiny.write(config.lesson("echo"), **files)
-    hashing.hash_lesson(config, "echo")
-    execute.execute(config, "echo")
-    return dict(canon.read(config.room("echo") / "capture.json"))
+    return dict(tiny.made(config, "echo", last="execute").body("capture.json"))
 
 
 def mistake(root: Path, **parts: Any) -> str:
@@ -222,35 +223,31 @@ def test_a_file_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
     """What was hashed is what runs, or nothing does."""
     config = settings(tmp_path)
     tiny.write(config.lesson("echo"))
-    hashing.hash_lesson(config, "echo")
+    work = tiny.made(config, "echo", last="hash")
     (config.lesson("echo") / "model.py").write_text("changed = True\n")
     with pytest.raises(
-        LessonError, match=r"model\.py: the file changed while the lesson was running\. Run the same command"
+        RetryableError, match=r"model\.py: the file changed while the lesson was running\. Run the same command"
     ):
-        execute.execute(config, "echo")
+        steps.perform(work, "execute")
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Config:
-    """A repository in which the tiny lesson has been executed."""
-    config = tiny.repository(tmp_path_factory.mktemp("house"))
-    hashing.hash_lesson(config, tiny.SLUG)
-    execute.execute(config, tiny.SLUG)
-    return config
+def work(tmp_path_factory: pytest.TempPathFactory) -> LessonBuild:
+    """The build of the tiny lesson, executed."""
+    return tiny.made(tiny.repository(tmp_path_factory.mktemp("house")), last="execute")
 
 
-def judged(house: Config, tmp_path: Path, checks: str) -> list[dict[str, Any]]:
+def judged(work: LessonBuild, tmp_path: Path, checks: str) -> list[dict[str, Any]]:
     """The checks of another checks.py on the tiny lesson's capture."""
     config = tiny.repository(tmp_path)
     (config.lesson(tiny.SLUG) / "checks.py").write_text(checks, encoding="utf-8")
-    captured = (house.room(tiny.SLUG) / "capture.json").read_bytes()
-    return judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)[0]
+    return judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))[0]
 
 
-def test_checks_are_measured_in_file_order(house: Config) -> None:
+def test_checks_are_measured_in_file_order(work: LessonBuild) -> None:
     """Sentence (the docstring's first line), measured value, bound, margin, verdict, and where it stands."""
-    check.check(house, tiny.SLUG)
-    first, second = canon.read(house.room(tiny.SLUG) / "checks.json")
+    steps.perform(work, "check")
+    first, second = work.checks
     assert (first["id"], second["id"]) == (
         "check_result_is_a_quarter_of_the_shifted_map",
         "check_the_shift_moves_every_number",
@@ -264,20 +261,20 @@ def test_checks_are_measured_in_file_order(house: Config) -> None:
     assert second["margin"] == second["measured"] - 0.5
 
 
-def test_the_lessons_own_metric_is_recorded(house: Config) -> None:
+def test_the_lessons_own_metric_is_recorded(work: LessonBuild) -> None:
     """A metric_ function sees the array as it is published."""
-    record.record(house, tiny.SLUG)
-    plain = canon.read(house.room(tiny.SLUG) / "cases.json")["cases"]["plain"]
+    steps.perform(work, "record")
+    plain = work.cases["cases"]["plain"]
     mapped = [value for row in plain["arrays"]["mapped"]["values"] for value in row]
     assert plain["metrics"]["spread"] == max(mapped) - min(mapped)
     assert plain["metrics"]["top"] == 0
 
 
-def test_the_whole_capture_is_read_as_the_worker_meant_it(house: Config) -> None:
+def test_the_whole_capture_is_read_as_the_worker_meant_it(work: LessonBuild) -> None:
     """Execution, cases and probe hold what torch computes, here by hand in numpy."""
     from lessonpress.worker import recorded
 
-    runs = recorded.Runs(canon.read(house.room(tiny.SLUG) / "capture.json"))
+    runs = recorded.Runs(work.body("capture.json"))
     for name in ("execution", "plain", "moved", "flat"):
         run = runs[name]
         line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
@@ -287,22 +284,18 @@ def test_the_whole_capture_is_read_as_the_worker_meant_it(house: Config) -> None
     assert runs["execution"]["input:points"].ravel().tolist() == [-1 + 0.25 * i for i in range(8)]
 
 
-def test_a_failing_check_is_a_verdict_and_publish_the_gate(house: Config, tmp_path: Path) -> None:
+def test_a_failing_check_is_a_verdict_and_publish_the_gate(work: LessonBuild, tmp_path: Path) -> None:
     """`check` succeeds and records; `publish` refuses with file, line, measured value and bound."""
     config = tiny.repository(tmp_path)
-    text = (config.lesson(tiny.SLUG) / "checks.py").read_text().replace('"bound": 0.5', '"bound": 1.5')
-    (config.lesson(tiny.SLUG) / "checks.py").write_text(text)
-    hashing.hash_lesson(config, tiny.SLUG)
-    for name in ("capture.json", "mutants.json"):
-        canon.write(config.room(tiny.SLUG) / name, canon.compact(canon.read(house.room(tiny.SLUG) / name)))
-    check.check(config, tiny.SLUG)
-    assert [entry["passed"] for entry in canon.read(config.room(tiny.SLUG) / "checks.json")] == [True, False]
-    with pytest.raises(
-        LessonError,
-        match=r"checks\.py:19: check_the_shift_moves_every_number: the check fails: measured [01]\.\d*; it "
-        r"must be >= 1\.5 \(Another shift moves every number of the result\.\)",
-    ):
-        publish.require_passed(config, tiny.SLUG)
+    tiny.edit(config.lesson(tiny.SLUG) / "checks.py", '"bound": 0.5', '"bound": 1.5')
+    shutil.copytree(work.config.work_dir(tiny.SLUG), config.work_dir(tiny.SLUG))  # the same runs
+    other = tiny.made(config)
+    assert [entry["passed"] for entry in other.checks] == [True, False]
+    [message] = tiny.words(publish.publish(other).mistakes)
+    assert re.search(
+        r"checks\.py:19: check_the_shift_moves_every_number: the check fails: measured [01]\.\d*; it "
+        r"must be >= 1\.5 \(Another shift moves every number of the result\.\)", message,
+    )  # fmt: skip
 
 
 def check_with(*lines: str) -> str:
@@ -351,11 +344,11 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_mistake_in_a_check_is_one_message(house: Config, tmp_path: Path, name: str) -> None:
+def test_a_mistake_in_a_check_is_one_message(work: LessonBuild, tmp_path: Path, name: str) -> None:
     """checks.py's own line, and what a check has to return."""
     text, message = CHECKS[name]
     with pytest.raises(LessonError) as caught:
-        judged(house, tmp_path, text)
+        judged(work, tmp_path, text)
     assert message in caught.value.message()
     assert "/tmp/lessonpress-" not in caught.value.message()
 
@@ -370,20 +363,19 @@ def test_a_file_of_checks_asserts_something(tmp_path: Path) -> None:
         judging.checks(config, lesson.read(config.lesson("echo")), canon.compact(tiny.capture()).encode())
 
 
-def test_a_check_that_measures_nothing_fails(house: Config, tmp_path: Path) -> None:
+def test_a_check_that_measures_nothing_fails(work: LessonBuild, tmp_path: Path) -> None:
     """NaN is within no bound."""
-    (found,) = judged(house, tmp_path, check_with("return {'measured': float('nan'), 'bound': 1.0, 'sense': '<='}"))
+    (found,) = judged(work, tmp_path, check_with("return {'measured': float('nan'), 'bound': 1.0, 'sense': '<='}"))
     assert check.verdict(found)["passed"] is False
     assert check.verdict(found)["margin"] == "NaN"
 
 
-def test_checks_need_nothing_of_ours_and_no_torch(house: Config, tmp_path: Path) -> None:
+def test_checks_need_nothing_of_ours_and_no_torch(work: LessonBuild, tmp_path: Path) -> None:
     """A check runs where torch has not been imported, may use numpy and its own siblings, and may print."""
     text = "import layers_of_check\n" + check_with("print('hello')", "assert 'torch' not in sys.modules", GOOD)
     config = tiny.repository(tmp_path)
     (config.lesson(tiny.SLUG) / "layers_of_check.py").write_text("x = 1\n")
     shutil_target = config.lesson(tiny.SLUG) / "checks.py"
     shutil_target.write_text(text)
-    captured = (house.room(tiny.SLUG) / "capture.json").read_bytes()
-    (found,), _ = judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), captured)
+    (found,), _ = judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
     assert (found["id"], found["sentence"], found["line"]) == ("check_it", "It holds.", 5)

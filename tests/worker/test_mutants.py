@@ -1,5 +1,6 @@
 """Broken variants run with the lesson, record what their own arithmetic gives, and every check must fail on its own."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lessonpress import canon, check, cli, execute, hashing, publish, record, render
+from lessonpress import canon, check, cli, publish, steps
 from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.worker import recorded
 from tests import tiny
 
@@ -19,45 +20,32 @@ PARTS = ("runs", "modules", "blobs")
 FIND = "self.halve(self.halve(moved))"
 
 
-def house(root: Path, *changes: tuple[str, str], file: str = "lesson.yaml") -> Config:
-    """A repository with the tiny lesson, one of its files changed, read and run."""
+def executed(root: Path, *changes: tuple[str, str]) -> LessonBuild:
+    """The build of the tiny lesson in a repository of its own, its recipe changed, read and run."""
     config = tiny.repository(root)
-    path = config.lesson(tiny.SLUG) / file
-    text = path.read_text(encoding="utf-8")
     for old, new in changes:
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
-    hashing.hash_lesson(config, tiny.SLUG)
-    execute.execute(config, tiny.SLUG)
-    return config
+        tiny.edit(config.lesson(tiny.SLUG) / "lesson.yaml", old, new)
+    return tiny.made(config, last="execute")
 
 
-def variants(config: Config) -> dict[str, recorded.Runs]:
+def variants(work: LessonBuild) -> dict[str, recorded.Runs]:
     """What each broken variant recorded."""
-    return {name: recorded.Runs(told) for name, told in canon.read(config.room(tiny.SLUG) / "mutants.json").items()}
+    return {name: recorded.Runs(told) for name, told in canon.loads(work.bytes("mutants.json")).items()}
 
 
-def checked(config: Config) -> list[dict[str, Any]]:
+def checked(work: LessonBuild) -> list[Mapping[str, Any]]:
     """The verdicts on the lesson."""
-    check.check(config, tiny.SLUG)
-    return list(canon.read(config.room(tiny.SLUG) / "checks.json"))
-
-
-def published(config: Config) -> str:
-    """Publish what was checked; answers what was done."""
-    record.record(config, tiny.SLUG)
-    render.render(config, tiny.SLUG)
-    return publish.publish(config, tiny.SLUG)
+    steps.perform(work, "check")
+    return work.checks
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Config:
+def good(tmp_path_factory: pytest.TempPathFactory) -> LessonBuild:
     """The tiny lesson as it is."""
-    return house(tmp_path_factory.mktemp("good"))
+    return executed(tmp_path_factory.mktemp("good"))
 
 
-def test_a_variant_records_its_own_arithmetic(good: Config) -> None:
+def test_a_variant_records_its_own_arithmetic(good: LessonBuild) -> None:
     """In every run, and by hand: halved once instead of twice, or never shifted."""
     found = variants(good)
     for name in ("plain", "moved", "flat"):
@@ -70,23 +58,22 @@ def test_a_variant_records_its_own_arithmetic(good: Config) -> None:
             assert np.allclose(run["output[0]"], wanted(line, run["input:shift"]), rtol=0, atol=1e-15)
 
 
-def test_variants_leave_no_trace_in_the_lessons_own_record(good: Config, tmp_path: Path) -> None:
+def test_variants_leave_no_trace_in_the_lessons_own_record(good: LessonBuild, tmp_path: Path) -> None:
     """The capture is the same, byte for byte, as that of the lesson without its variants."""
-    alone = tiny.repository(tmp_path)
-    path = alone.lesson(tiny.SLUG) / "lesson.yaml"
+    config = tiny.repository(tmp_path)
+    path = config.lesson(tiny.SLUG) / "lesson.yaml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: text.index("mutants:")] + text[text.index("scope:") :], encoding="utf-8")
-    hashing.hash_lesson(alone, tiny.SLUG)
-    execute.execute(alone, tiny.SLUG)
-    one, other = (canon.read(config.room(tiny.SLUG) / "capture.json") for config in (good, alone))
+    alone = tiny.made(config, last="execute")
+    one, other = (work.body("capture.json") for work in (good, alone))
     assert canon.compact([one[key] for key in PARTS]) == canon.compact([other[key] for key in PARTS])
-    assert canon.read(alone.room(tiny.SLUG) / "mutants.json") == {}
+    assert canon.loads(alone.bytes("mutants.json")) == {}
 
 
 def test_a_file_beside_the_model_can_be_broken(tmp_path: Path) -> None:
     """The variant imports its own copy of the sibling, not the one that the lesson imported before it."""
     old = f'file: model.py, find: "{FIND}", with: "self.halve(moved)"'
-    run = variants(house(tmp_path, (old, 'file: layers.py, find: "0.5", with: "0.25"')))["halved_once"]["plain"]
+    run = variants(executed(tmp_path, (old, 'file: layers.py, find: "0.5", with: "0.25"')))["halved_once"]["plain"]
     line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
     assert np.allclose(run["output[0]"], line / 16, rtol=0, atol=1e-15)
 
@@ -105,22 +92,17 @@ def test_a_file_in_a_folder_can_be_broken(tmp_path: Path, package: bool) -> None
         ("lesson.yaml", f'file: model.py, find: "{FIND}", with: "self.halve(moved)"',
          'file: parts/layers.py, find: "0.5", with: "0.25"'),
     ):  # fmt: skip
-        text = (folder / name).read_text(encoding="utf-8")
-        assert text.count(old) == 1
-        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
-    hashing.hash_lesson(config, tiny.SLUG)
-    execute.execute(config, tiny.SLUG)
-    run = variants(config)["halved_once"]["plain"]
+        tiny.edit(folder / name, old, new)
+    run = variants(tiny.made(config, last="execute"))["halved_once"]["plain"]
     line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
     assert np.allclose(run["output[0]"], line / 16, rtol=0, atol=1e-15)
 
 
-def test_each_check_is_told_with_the_variants_that_name_it(good: Config) -> None:
+def test_each_check_is_told_with_the_variants_that_name_it(good: LessonBuild) -> None:
     """And with what it measured there."""
     quarter, moves = checked(good)
     assert [(m["id"], m["failed"]) for m in quarter["mutants"]] == [("halved_once", True), ("unmoved", True)]
     assert [(m["id"], m["failed"], m["measured"]) for m in moves["mutants"]] == [("unmoved", True, 0.0)]
-    assert quarter["mutants"][0]["sentence"] == "The map is halved once, not twice."
     # Where the shift of 8 is a quarter of itself too much: (line + 8) / 2 against (line + 8) / 4.
     assert quarter["mutants"][0]["measured"] > 1
 
@@ -128,7 +110,7 @@ def test_each_check_is_told_with_the_variants_that_name_it(good: Config) -> None
 def test_a_check_that_cannot_measure_a_variant_has_failed_on_it(tmp_path: Path) -> None:
     """Its broken model has other operations than the check looks for."""
     named = ("breaks: [check_result_is_a_quarter_of_the_shifted_map]", "breaks: [check_the_shift_moves_every_number]")
-    _, moves = checked(house(tmp_path, named))
+    _, moves = checked(executed(tmp_path, named))
     assert [(m["id"], m["failed"], m["measured"]) for m in moves["mutants"]] == [
         ("halved_once", True, "NaN"), ("unmoved", True, 0.0),
     ]  # fmt: skip
@@ -136,28 +118,26 @@ def test_a_check_that_cannot_measure_a_variant_has_failed_on_it(tmp_path: Path) 
 
 def test_a_check_that_survives_is_not_published(tmp_path: Path) -> None:
     """Publish names the check, the variant, and what was measured."""
-    config = house(tmp_path, ('with: "self.line(points) + 0 * shift"', 'with: "self.line(points) + 1 * shift"'))
-    assert not checked(config)[1]["mutants"][0]["failed"]
-    with pytest.raises(LessonError) as caught:
-        published(config)
-    message = caught.value.message()
+    work = executed(tmp_path, ('with: "self.line(points) + 0 * shift"', 'with: "self.line(points) + 1 * shift"'))
+    assert not checked(work)[1]["mutants"][0]["failed"]
+    steps.perform_all(work)
+    message = "\n".join(tiny.words(publish.publish(work).mistakes))
     assert (
         "checks.py:19: check_the_shift_moves_every_number: the check passes on the broken variant unmoved: " in message
     )
     assert "it must fail there, and be >= 0.5 only on the lesson itself" in message
-    assert not Path(config.results, "models").exists()
+    assert not Path(work.config.results).exists()
 
 
 def test_a_check_without_teeth_is_previewed_but_not_published(tmp_path: Path) -> None:
     """Publish says what to write; preview says it too, and makes the page."""
-    unnamed = (", check_the_shift_moves_every_number]", "]")
-    config = house(tmp_path, unnamed)
-    checked(config)
+    work = executed(tmp_path, (", check_the_shift_moves_every_number]", "]"))
+    steps.perform_all(work)
     wanted = "check_the_shift_moves_every_number: no broken variant shows that this check can fail"
-    with pytest.raises(LessonError, match=wanted):
-        published(config)
+    [message] = tiny.words(publish.publish(work).mistakes)
+    assert wanted in message
     out = tmp_path / "out"
-    done = CliRunner().invoke(cli.app, ["preview", str(config.lesson(tiny.SLUG)), "--out", str(out)])
+    done = CliRunner().invoke(cli.app, ["preview", str(work.source_dir), "--out", str(out)])
     assert done.exit_code == 0
     assert wanted in done.stderr
     assert "not yet publishable: " in done.stderr
@@ -166,11 +146,11 @@ def test_a_check_without_teeth_is_previewed_but_not_published(tmp_path: Path) ->
 
 def test_a_variant_names_checks_that_there_are(tmp_path: Path) -> None:
     """Another name is the recipe's mistake, at its line."""
-    config = house(tmp_path, ("breaks: [check_result_is_a_quarter_of_the_shifted_map]", "breaks: [check_quarter]"))
+    work = executed(tmp_path, ("breaks: [check_result_is_a_quarter_of_the_shifted_map]", "breaks: [check_quarter]"))
     with pytest.raises(
         LessonError, match=r"lesson\.yaml:\d+: mutants\[0\]\.breaks\[0\]: no check is called check_quarter"
     ):
-        check.check(config, tiny.SLUG)
+        checked(work)
 
 
 @pytest.mark.parametrize(
@@ -185,19 +165,18 @@ def test_a_variant_names_checks_that_there_are(tmp_path: Path) -> None:
 def test_a_variant_that_cannot_run_is_told(tmp_path: Path, code: str, seen: str) -> None:
     """A model that breaks down proves nothing about a check."""
     with pytest.raises(LessonError, match=seen):
-        house(tmp_path, ('with: "self.halve(moved)"', f'with: "{code}"'))
+        executed(tmp_path, ('with: "self.halve(moved)"', f'with: "{code}"'))
 
 
-def test_the_page_and_the_manifest_say_it(good: Config) -> None:
-    """In words beside the margin, and as data."""
-    checked(good)
-    published(good)
-    folder = good.published(tiny.SLUG) / canon.read(good.published(tiny.SLUG) / "revisions.json")["current"]
-    page = (folder / "index.html").read_text(encoding="utf-8")
+def test_the_page_and_the_manifest_say_it(good: LessonBuild) -> None:
+    """In words beside the margin, and as data, each variant with the sentence that the recipe says of it."""
+    steps.perform_all(good)
+    page = (good.revision / "index.html").read_text(encoding="utf-8")
     assert "fails on 2 of 2 broken variants" in page
     assert "fails on 1 of 1 broken variant<" in page
     assert "The map is halved once, not twice." in page
-    told = canon.read(folder / "manifest.json")["checks"]
+    told = canon.read(good.revision / "manifest.json")["checks"]
+    assert told[0]["mutants"][0]["sentence"] == "The map is halved once, not twice."
     assert [[m["id"] for m in entry["mutants"]] for entry in told] == [["halved_once", "unmoved"], ["unmoved"]]
 
 
@@ -209,14 +188,12 @@ def test_a_folder_in_a_folder_is_imported_anew(tmp_path: Path) -> None:
     (folder / "layers.py").rename(folder / "parts" / "inner" / "layers.py")
     model = folder / "model.py"
     model.write_text(model.read_text(encoding="utf-8").replace("from layers", "from parts.inner.layers"))
-    hashing.hash_lesson(config, tiny.SLUG)
-    execute.execute(config, tiny.SLUG)
-    assert list(variants(config)) == ["halved_once", "unmoved"]
+    assert list(variants(tiny.made(config, last="execute"))) == ["halved_once", "unmoved"]
 
 
 def test_a_check_sees_of_a_lesson_what_it_sees_of_a_variant(tmp_path: Path) -> None:
     """What only one of both has is an error at once, and no reason to call the variant broken."""
-    config = house(tmp_path)
+    config = tiny.repository(tmp_path)
     path = config.lesson(tiny.SLUG) / "checks.py"
     text = path.read_text(encoding="utf-8") + """
 
@@ -225,14 +202,12 @@ def check_that_looks_behind(runs):
     return {"measured": len(kinds), "bound": 1, "sense": ">="}
 """
     path.write_text(text, encoding="utf-8")
-    hashing.hash_lesson(config, tiny.SLUG)
     with pytest.raises(LessonError, match=r"checks\.py:\d+: .*KeyError: 'kind'"):
-        check.check(config, tiny.SLUG)
+        tiny.made(config, last="check")
 
 
 def test_a_lost_record_of_the_variants_is_one_message(tmp_path: Path) -> None:
     """An empty file is no record of none."""
-    config = house(tmp_path)
-    (config.room(tiny.SLUG) / "mutants.json").write_bytes(b"")
+    work = tiny.made(tiny.repository(tmp_path), last="execute")
     with pytest.raises(LessonError, match="what the broken variants recorded is not the worker's"):
-        check.check(config, tiny.SLUG)
+        check.judge_checks(work.config, work.lesson, work.bytes("capture.json"), b"")

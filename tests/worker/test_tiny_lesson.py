@@ -12,7 +12,8 @@ import jsonschema
 import numpy as np
 import pytest
 
-from lessonpress import canon, capture, check, execute, hashing, publish, record, render, site
+from lessonpress import canon, capture, publish, site
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.settings import Config
 from tests import tiny
 from tests.test_capture import read_whole
@@ -20,29 +21,32 @@ from tests.test_manifest import SEED, lacking
 from tests.test_weights import read
 
 pytestmark = pytest.mark.workflow
-VERBS = (hashing.hash_lesson, execute.execute, record.record, check.check, render.render, publish.publish)
 
 
-def made(root: Path) -> Config:
-    """A repository in which the lesson has been published."""
-    config = tiny.repository(root)
-    for verb in VERBS:
-        verb(config, tiny.SLUG)
+def published(config: Config) -> LessonBuild:
+    """Take the lesson all the way; answers the build that was published."""
+    work = tiny.made(config)
+    assert not publish.publish(work).mistakes
     site.site(config)
-    return config
+    return work
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
+def work(tmp_path_factory: pytest.TempPathFactory) -> LessonBuild:
     """One for all tests here."""
-    return made(tmp_path_factory.mktemp("one"))
+    return published(tiny.repository(tmp_path_factory.mktemp("one")))
 
 
 @pytest.fixture(scope="module")
-def folder(config: Config) -> Path:
+def config(work: LessonBuild) -> Config:
+    """The settings of its repository."""
+    return work.config
+
+
+@pytest.fixture(scope="module")
+def folder(work: LessonBuild) -> Path:
     """The published revision's folder."""
-    published = config.published(tiny.SLUG)
-    return published / canon.read(published / "revisions.json")["current"]
+    return work.config.published(tiny.SLUG) / tiny.revision(work)
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +55,16 @@ def manifest(folder: Path) -> dict[str, Any]:
     return dict(canon.read(folder / "manifest.json"))
 
 
-def test_a_real_capture_is_valid_twice(config: Config) -> None:
+def test_a_real_capture_is_valid_twice(work: LessonBuild) -> None:
     """What the real worker answered passes validation as it is, and everything in it can be read."""
-    room = config.room(tiny.SLUG)
-    captured = canon.read(room / "capture.json")
-    answer = {key: captured[key] for key in ("runs", "modules", "blobs")}
-    assert capture.validated(answer, canon.read(room / "source.json")["plan"]) == answer
+    answer = {key: work.body("capture.json")[key] for key in ("runs", "modules", "blobs")}
+    assert capture.validated(answer, work.source["plan"]) == answer
     read_whole(answer)
 
 
-def test_provenance_says_who_ran_it(config: Config) -> None:
+def test_provenance_says_who_ran_it(work: LessonBuild) -> None:
     """The parent wrote down versions, settings and isolation; the caller's user is there, its secrets are not."""
-    told = canon.read(config.room(tiny.SLUG) / "capture.json")["provenance"]
+    told = work.body("capture.json")["provenance"]
     assert told["initialisation"] == "portable-1"
     assert told["host"]["user"] == os.getuid()
     assert told["settings"]["OMP_NUM_THREADS"] == "1"
@@ -174,7 +176,7 @@ def test_another_clone_makes_the_same_bytes(
 ) -> None:
     """From an empty repository elsewhere: the same name; under one SOURCE_DATE_EPOCH, the same bytes everywhere."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    one, two = made(tmp_path / "one"), made(tmp_path / "two")
+    one, two = (published(tiny.repository(tmp_path / name)).config for name in ("one", "two"))
     trees = [
         {p.relative_to(c.results): p.read_bytes() for p in Path(c.results).rglob("*") if p.is_file()}
         for c in (one, two)
@@ -184,11 +186,9 @@ def test_another_clone_makes_the_same_bytes(
 
 
 def test_publishing_again_writes_nothing(config: Config) -> None:
-    """All verbs once more: every time and every byte under results/ stays."""
+    """From nothing once more: every time and every byte under results/ stays."""
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in Path(config.results).rglob("*") if p.is_file()}
-    for verb in VERBS:
-        verb(config, tiny.SLUG)
-    site.site(config)
+    published(config.model_copy(update={"work": f"{config.work}-again"}))
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in Path(config.results).rglob("*") if p.is_file()} == before
 
 
