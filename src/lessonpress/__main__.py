@@ -3,7 +3,7 @@
 import os
 import sys
 
-from lessonpress import commands
+from lessonpress import command_line
 
 # pydantic looks for plugins in every installed package, at every start; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -11,7 +11,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 def main() -> None:
     """Do what the command line says."""
-    commands.main(sys.argv[1:])
+    command_line.main(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -242,11 +242,11 @@ def _do(command: socket.socket) -> int:
 
 
 def _code(words: list[str]) -> int:
-    from lessonpress import commands
+    from lessonpress import command_line
 
     begin = time.monotonic()
     try:
-        commands.main(words)
+        command_line.main(words)
         return 0
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)

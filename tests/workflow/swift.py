@@ -73,6 +73,6 @@ def _be(folder: str, words: list[str], around: dict[str, str], said: str) -> Non
 
         main(arguments)
     else:
-        from lessonpress import commands
+        from lessonpress import command_line
 
-        commands.main(arguments)
+        command_line.main(arguments)
