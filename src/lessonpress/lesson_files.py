@@ -5,7 +5,6 @@ Fast, and with no imports that Snakemake has not made: it is asked about every l
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
@@ -60,8 +59,15 @@ def digest(files: Iterable[Entry]) -> str:
 
 
 def _walk(folder: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Every file below a folder but hidden ones and caches; one that is gone before it is looked at is not there."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as listed:
+    """Every file below a folder but hidden ones and caches; one that is gone before it is looked at is not there.
+
+    A folder that nobody may look into is passed over, as it is where a lesson is read (by `os.walk`).
+    """
+    try:
+        listing = os.scandir(folder)
+    except OSError:
+        return
+    with listing as listed:
         for entry in listed:
             if entry.name.startswith(".") or entry.name == "__pycache__":
                 continue
