@@ -195,7 +195,9 @@ def _hash(work: LessonBuild) -> Made:
 def _run(work: LessonBuild) -> list[Any]:
     """What the runs depend on: the plan of them, and every file but recipe and checks."""
     plan = {key: part for key, part in work.source["plan"].items() if key not in NOT_RUN}
-    return [plan, work.source["digests"]["source"]]
+    # Which checks a variant is to break is a matter of judging it.
+    variants = [{key: part for key, part in mutant.items() if key != "breaks"} for mutant in plan["mutants"]]
+    return [{**plan, "mutants": variants}, work.source["digests"]["source"]]
 
 
 def _execute(work: LessonBuild) -> Made:
