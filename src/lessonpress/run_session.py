@@ -28,6 +28,7 @@ LONGEST = 90  # bytes of a folder's name in which a socket can have a name
 FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
 
 
+GROUPS = ("lesson", "compare")  # of the rules whose jobs may run on another machine
 SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
 _forced: set[str] = set()  # steps that Snakemake was told to do again, by any module of the workflow
 
@@ -67,6 +68,20 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
     names = {step: (renamed or str)(step) for step in steps.STEPS}
     _forced.update(workflow_state.again(names, every=asked.forceall, forced=forced))
     workflow_state.hand_on(variables.AGAIN, ",".join(sorted(_forced)))
+
+
+def work_together(workflow: Any) -> None:
+    """In a job of a cluster: do all its lessons as one group, on the processors that the job was given.
+
+    Slurm's executor hands on neither, nor that a failing job stops no other: it would start Snakemake once more for
+    each lesson. Asked when inputs are looked for: while the rules are read there is nothing to set yet.
+    """
+    if workflow.is_main_process or workflow.execution_settings is None:
+        return
+    workflow.group_settings.group_components = dict.fromkeys(GROUPS, sys.maxsize)
+    workflow.execution_settings.keep_going = True
+    if given := os.environ.get("SLURM_CPUS_ON_NODE"):
+        workflow.global_resources["_cores"] = int(given)
 
 
 def _refuse_published(state: State) -> None:

@@ -50,6 +50,7 @@ def every_source(wildcards):
 
 def sources(wildcards):
     """Every file of a lesson; their times say nothing, for the key in the outputs' names is their digest."""
+    run_session.work_together(workflow)
     run_session.hand_on_forced(workflow, RENAMED)
     return [ancient(path) for path in STATE.sources(wildcards.slug)]
 
