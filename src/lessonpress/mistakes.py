@@ -66,5 +66,3 @@ def give_names(config: Config, slug: str, key: str | None, files: Sequence[str])
         beside = config.work_dir(slug) / f".{file}.tmp-{os.getpid()}"
         shutil.copyfile(work.folder / file, beside)
         beside.replace(config.work_dir(slug) / file)
-        for mark in work.folder.glob(f"renew-*-{file}"):
-            mark.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,11 @@ def work_together(workflow: Any) -> None:
     workflow.execution_settings.keep_going = True
     if given := os.environ.get("SLURM_CPUS_ON_NODE"):
         workflow.global_resources["_cores"] = int(given)
+
+
+def do_again(workflow: Any, files: Iterable[str]) -> None:
+    """Have Snakemake make files anew that are there, as if they had been named after -R; asked with their inputs."""
+    workflow.dag.forcefiles.update(files)
 
 
 def _refuse_published(state: State) -> None:

@@ -102,13 +102,11 @@ class State:
         """The folder of this run's verdicts: verification is done anew whenever it is asked for."""
         return f"{self.declared.work}/verify/_runs/{self.run}"
 
-    def renewed(self, slug: str, name: str) -> list[str]:
-        """What Snakemake must make first so that `work/<slug>/<name>` is renewed: nothing where it is right already."""
-        folder = self.config.work_dir(slug)
-        old, new = folder / name, folder / self.key(slug) / name
-        if not old.is_file() or (new.is_file() and old.read_bytes() == new.read_bytes()):
-            return []
-        return [f"{self.declared.work_dir(slug)}/{self.key(slug)}/renew-{self.run}-{name}"]
+    def stale(self, slug: str, name: str) -> list[str]:
+        """`work/<slug>/<name>`, where it is another state's file: Snakemake must be told, its times do not say it."""
+        here = f"{self.config.work}/{slug}/{name}"
+        now = canon.digest_file(Path(here))
+        return [here] if now and now != canon.digest_file(self.config.work_dir(slug) / self.key(slug) / name) else []
 
     def _agrees(self, slug: str, found: Artifact) -> bool:
         """Whether a receipt says what is published: its revision is there, and is the one that was published last."""

@@ -23,7 +23,6 @@ localrules:
     site,
     mistakes,
     name,
-    renew,
     report_verification,
     verify,
 
@@ -56,12 +55,9 @@ def sources(wildcards):
 
 
 def named(wildcards):
-    """The file of the lesson's present state, and a mark where the name must be given anew."""
-    key = STATE.key(wildcards.slug)
-    return [
-        f"{WORK}/{wildcards.slug}/{key}/{wildcards.file}",
-        *STATE.renewed(wildcards.slug, wildcards.file),
-    ]
+    """The file of the lesson's present state; where the stable name shows another state's, it is given anew."""
+    run_session.do_again(workflow, STATE.stale(wildcards.slug, wildcards.file))
+    return f"{WORK}/{wildcards.slug}/{STATE.key(wildcards.slug)}/{wildcards.file}"
 
 
 def verdicts(wildcards):

@@ -1,5 +1,5 @@
 # The names by which other workflows ask for a lesson's files, whatever its state: work/<slug>/cases.csv and its
-# neighbours. Where such a file is another state's, `renew` makes a mark that Snakemake sees as a new input.
+# neighbours. Where such a file is another state's, it is made anew whatever its time says.
 rule name:
     """Give a file of a lesson's present state the name work/<slug>/<file>, for other workflows."""
     input:
@@ -14,17 +14,3 @@ rule name:
         "naming {wildcards.file} of {wildcards.slug}"
     shell:
         f"lessonpress name {{wildcards.slug}} {{wildcards.file}}{OPTIONS}"
-
-
-rule renew:
-    """Mark a file that work/<slug>/<file> no longer shows."""
-    output:
-        f"{LESSON}/renew-{{run}}-{{file}}",
-    log:
-        f"{LESSON}/renew-{{run}}-{{file}}.log",
-    conda:
-        "../envs/lessonpress.yaml"
-    message:
-        "{wildcards.file} of {wildcards.slug} has changed"
-    shell:
-        "echo {wildcards.run} > {output:q}"
