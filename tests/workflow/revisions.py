@@ -10,25 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import config, execute, publish, site, verify
-from lessonpress.settings import Config
+from lessonpress import execute, publish, site, verify
+from lessonpress.lesson_build import LessonBuild
 from tests.workflow.conftest import TINY, House
 
 Edit = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def settings(house: House) -> Config:
-    """The house's settings with absolute folders, so that no test needs another working directory."""
-    folders = {name: str(house.folder / name) for name in ("lessons", "results", "work")}
-    return config.read(house.folder / "config.yaml").model_copy(update=folders)
+def regenerated(house: House) -> LessonBuild:
+    """Take the tiny lesson from its source to its rendering in this process, from nothing."""
+    return verify.regenerate(house.settings, TINY)
 
 
 def publish_again(house: House, *, note: str | None = None) -> str:
     """Take the tiny lesson all the way in this process; answers what publish said."""
-    verify.regenerate(settings(house), TINY)
-    words = publish.publish(settings(house), TINY, note=note)
-    site.site(settings(house))
-    return words
+    done = publish.publish(regenerated(house), note=note)
+    assert not done.mistakes
+    site.site(house.settings)
+    return str(done.words)
 
 
 def nudged(capture: dict[str, Any], factor: float) -> dict[str, Any]:

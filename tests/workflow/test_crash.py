@@ -1,12 +1,11 @@
-"""Publishing survives being killed, refused and hurried: afterwards there is the old state or the new one.
+"""A run survives being killed, refused and hurried: afterwards there is the old state or the new one, and all goes on.
 
-`strace` kills a verb at the entry of its Nth call of one kind, in a house where Snakemake was killed with it: its lock
-and its mark of an unfinished job are there, the job's receipt is not. A plain run takes a spread of those points; with
-LESSONPRESS_CRASHES=200 it takes so many of each verb, with LESSONPRESS_CRASHES=all every call that the verbs make from
-the first touch of `results/` on (an hour or more).
+A whole run of Snakemake is killed after a while, alone, with its group, or with its servers; and `strace` kills a verb
+that was typed at the entry of its Nth call of one kind. A plain run of the tests takes a few of those points; with
+LESSONPRESS_CRASHES=200 so many of the whole chain, half as many of `publish` and of `site`, and a tenth of each step's
+verb; with LESSONPRESS_CRASHES=all every call that `publish` and `site` make from the first touch of `results/` on.
 """
 
-import base64
 import fcntl
 import os
 import re
@@ -18,28 +17,35 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from lessonpress import history, integrity, lock, publish, site, verify
+from lessonpress import history, integrity, lock, publish, site, steps, verify
 from lessonpress.settings import Config
 from tests.workflow.conftest import TINY, House
-from tests.workflow.revisions import settings
+from tests.workflow.swift import Running
 
 pytestmark = [
     pytest.mark.workflow,
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
 ]
 
-SPREAD = int(os.environ.get("LESSONPRESS_CRASHES", "10").replace("all", "1000000"))  # points of each verb
-AT_ONCE = 2  # houses in which a verb is killed and repaired at the same time
+CRASHES = os.environ.get("LESSONPRESS_CRASHES", "10")
+SPREAD = int(CRASHES.replace("all", "1000000"))  # points of the whole chain
+CHAIN = min(SPREAD, 1000)
+VERB = max(3, SPREAD // 2 if SPREAD > 10 else 0)  # points of `publish` and of `site`
+EACH = max(1, CHAIN // 10)  # points of each step's verb
+AT_ONCE = 2  # houses in which something is killed and repaired at the same time
+PLAIN = ["snakemake", "--cores", "1"]
+FIXED = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+ENDS = 2.0  # seconds in which everything that a run started is to end after it
 CALLS = (
     "openat,open,write,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,flock,ftruncate"
 )
-LINE = re.compile(r"^\d+ +(\w+)\(")
+LINE = re.compile(r"^(\w+)\(")
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,13 @@ def command(*arguments: str) -> list[str]:
 
 
 def strace(folder: Path, *options: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a verb under strace."""
-    return subprocess.run(["strace", "-f", "-qq", *options, *verb], cwd=folder, capture_output=True, text=True,
+    """Run a verb under strace, which sees its first process only: the others end with that one."""
+    return subprocess.run(["strace", "-qq", *options, *verb], cwd=folder, env=FIXED, capture_output=True, text=True,
                           timeout=120, check=False)  # fmt: skip
 
 
-def points(folder: Path, verb: list[str]) -> list[Point]:
-    """Every file-system call that a verb makes once it has touched `results`, by kind and number."""
+def points(folder: Path, verb: list[str], below: str = "results") -> list[Point]:
+    """Every file-system call that a verb makes once it has touched a folder, by kind and number."""
     log = folder / "strace.log"
     done = strace(folder, "-e", f"trace=?{CALLS.replace(',', ',?')}", "-o", str(log), verb=verb)
     assert done.returncode == 0, done.stderr
@@ -89,9 +95,9 @@ def points(folder: Path, verb: list[str]) -> list[Point]:
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         if call := LINE.match(line):
             counts[call[1]] += 1
-            touched = touched or '"results' in line
+            touched = touched or f'"{below}' in line
             if touched:
-                found.append(Point(call[1], counts[call[1]], '"results' in line))
+                found.append(Point(call[1], counts[call[1]], f'"{below}' in line))
     log.unlink()
     return found
 
@@ -100,6 +106,8 @@ def chosen(every: list[Point], count: int = SPREAD) -> list[Point]:
     """All points, or an even spread with the first and the last."""
     if len(every) <= count:
         return every
+    if count == 1:
+        return [every[len(every) // 2]]
     return [every[round(step * (len(every) - 1) / (count - 1))] for step in range(count)]
 
 
@@ -114,20 +122,39 @@ def held(results: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def left(pid: int) -> list[int]:
+    """The processes that serve a run of Snakemake: the one that listens, and those that do commands."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"lessonpress.verb_server" in words and str(pid).encode() in words:
+                found.append(int(folder.name))
+    return found
+
+
+def wait_for_end(pid: int, patience: float = ENDS) -> None:
+    """Wait until nothing serves a run any more."""
+    end = time.monotonic() + patience
+    while others := left(pid):
+        assert time.monotonic() < end, f"{others} go on after their Snakemake was killed"
+        time.sleep(0.02)
+
+
 def stopped(house: House) -> None:
-    """Run Snakemake until the job that publishes has begun, and kill it with all its processes."""
-    mark = house.folder / ".snakemake" / "incomplete" / base64.b64encode(b"work/site.json").decode()
+    """Run Snakemake until the job that changes the site has begun, and kill it with all its processes."""
     with held(house.folder / "results"):
-        command = [sys.executable, "-m", "snakemake", "--cores", "1"]
-        running = subprocess.Popen(command, cwd=house.folder, start_new_session=True,
+        command = [sys.executable, "-m", *PLAIN]
+        running = subprocess.Popen(command, cwd=house.folder, env=FIXED, start_new_session=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         end = time.monotonic() + 60
-        while not mark.exists():
+        while not list((house.folder / ".snakemake" / "incomplete").glob("*")):
             assert running.poll() is None, "nothing was to be done"
             assert time.monotonic() < end, "the job has not begun"
             time.sleep(0.02)
         os.killpg(running.pid, signal.SIGKILL)
         running.wait()
+        wait_for_end(running.pid)
 
 
 def second(template: House, to: Path) -> House:
@@ -135,7 +162,8 @@ def second(template: House, to: Path) -> House:
     shutil.copytree(template.folder, to)
     house = House(to)
     house.edit("lesson.yaml", "What does a shift", "What can a shift")
-    done = house.snakemake(f"work/{TINY}/rendered.json")
+    rendered = house.state().relative_to(house.folder) / "rendered.json"
+    done = house.run(*PLAIN, str(rendered), around=FIXED)
     assert done.returncode == 0, done.stdout + done.stderr
     return house
 
@@ -145,25 +173,32 @@ def publishing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Sit
     """Give a house that was killed when its `publish` was to add a revision."""
     house = second(template, tmp_path_factory.mktemp("publishing") / "house")
     stopped(house)
-    return complete(house, lambda config: publish.publish(config, TINY))
+    return complete(house, published)
 
 
 @pytest.fixture(scope="module")
 def renewing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Give a house that was killed when its `site` was to renew the pages."""
     house = second(template, tmp_path_factory.mktemp("renewing") / "house")
-    publish.publish(settings(house), TINY)
+    published(house.settings)
     stopped(house)
     return complete(house, site.site)
+
+
+def published(config: Config) -> None:
+    """Publish the tiny lesson in this process, from what is rendered already."""
+    work = steps.build(config, TINY)
+    steps.perform(work, "render")
+    assert not publish.publish(work).mistakes
 
 
 def complete(house: House, act: Callable[[Config], object]) -> Site:
     """The house as it is, with the state of its site after a verb and `site`."""
     other = House(house.folder.with_name("after"))
     shutil.copytree(house.folder, other.folder)
-    act(settings(other))
+    act(other.settings)
     done = files(other.folder / "results")
-    site.site(settings(other))
+    site.site(other.settings)
     [old] = history.read(house.published, TINY)["revisions"][:1]
     new = history.read(other.published, TINY)["current"]
     before, after = (files(each.folder / "results") for each in (house, other))
@@ -193,15 +228,15 @@ def check_state(house: House, given: Site) -> None:
 
 def check_repaired(house: House, given: Site) -> None:
     """The next plain Snakemake finishes whatever was left; then the site is the new one, and all of it verifies."""
-    for module, *arguments in (("snakemake", "--cores", "1"), ("lessonpress", "verify")):
-        done = house.run(module, *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
+    for words in (PLAIN, ["lessonpress", "verify"]):
+        running = Running(house.folder, words, FIXED, house.folder.with_name(f"{house.folder.name}-{words[0]}"))
+        assert running.wait() == 0, running.words()
     check_finished(house, given)
 
 
 def check_finished(house: House, given: Site) -> None:
     """The site is the new one, nothing is left over, and everything is consistent."""
-    config = settings(house)
+    config = house.settings
     assert files(house.folder / "results") == given.new
     assert not list((house.folder / "results").rglob(lock.LEFT))
     assert integrity.of_lesson(house.folder / "results" / "models", TINY) == []
@@ -209,34 +244,97 @@ def check_finished(house: House, given: Site) -> None:
     assert history.read(house.published, TINY)["current"] == given.revisions[1]
 
 
-def killed(given: Site, verb: list[str], scratch: Path) -> int:
-    """Kill a verb at every chosen point, each in a house of its own, check and repair the house; answers how many."""
-    every = chosen(points(fresh(given, scratch / "counted").folder, verb))
+def killed(given: Site, verb: list[str], scratch: Path, below: str = "results", count: int = VERB) -> int:
+    """Kill a verb at every chosen point, each in a house of its own, check and repair the house; answers how many.
 
-    def tried(at: int) -> None:
+    Not every run makes exactly as many calls of a kind: a point near the end may never come.
+    """
+    every = chosen(points(fresh(given, scratch / "counted").folder, verb, below), count)
+
+    def tried(at: int) -> bool:
         point, house = every[at], fresh(given, scratch / f"killed-{at}")
         done = strace(house.folder, "-o", os.devnull, "-e", f"trace={point.call}",
                       "-e", f"inject={point.call}:signal=KILL:when={point.number}", verb=verb)  # fmt: skip
-        assert done.returncode != 0, point
         try:
             check_state(house, given)
             check_repaired(house, given)
         except AssertionError as error:
             raise AssertionError(f"killed at {point}: {error}") from error
         shutil.rmtree(house.folder)
+        return done.returncode == -signal.SIGKILL
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return len(list(pool.map(tried, range(len(every)))))
+        return sum(pool.map(tried, range(len(every))))
 
 
 def test_publish_may_be_killed_anywhere(publishing: Site, tmp_path: Path) -> None:
     """After SIGKILL at any call the site is the old one or the new one, and the next plain run finishes."""
-    assert killed(publishing, command("publish", TINY), tmp_path) >= min(SPREAD, 200)
+    assert killed(publishing, command("publish", TINY), tmp_path) >= min(VERB, 100) * 0.9 - 1
 
 
 def test_site_may_be_killed_anywhere(renewing: Site, tmp_path: Path) -> None:
     """Each page is the old one or the new one, and the next plain run renews the rest."""
-    assert killed(renewing, command("site"), tmp_path) >= min(SPREAD, 100)
+    assert killed(renewing, command("site"), tmp_path) >= min(VERB, 100) * 0.9 - 1
+
+
+@pytest.fixture(scope="module")
+def edited(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Give a house in which every step is due: model, checks and words of its lesson are others."""
+    house = House(tmp_path_factory.mktemp("edited") / "house")
+    shutil.copytree(template.folder, house.folder)
+    house.edit("lesson.yaml", "What does a shift", "What can a shift")
+    house.edit("model.py", "self.line(points) + shift", "shift + self.line(points)")
+    house.edit("lesson.yaml", "find: \"self.line(points) + shift\", with: \"self.line(points) + 0 * shift\"",
+               "find: \"shift + self.line(points)\", with: \"0 * shift + self.line(points)\"")  # fmt: skip
+    house.edit("checks.py", '"bound": 1e-12', '"bound": 1e-11')
+
+    def run(config: Config) -> None:
+        other = House(Path(config.work).parent)
+        done = other.run(*PLAIN, around=FIXED)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return complete(house, run)
+
+
+def test_a_run_may_be_killed_at_any_moment(edited: Site, tmp_path: Path) -> None:
+    """After SIGKILL, alone, with its group, or with its servers, nothing goes on, and the next plain run finishes."""
+    whole = fresh(edited, tmp_path / "whole")
+    begin = time.monotonic()
+    assert Running(whole.folder, PLAIN, FIXED, tmp_path / "said").wait() == 0
+    last = time.monotonic() - begin
+
+    def tried(at: int) -> bool:
+        house, moment = fresh(edited, tmp_path / f"killed-{at}"), (at + 0.5) * last / CHAIN
+        running = Running(house.folder, PLAIN, FIXED, tmp_path / f"said-{at}")
+        time.sleep(moment)
+        in_time, servers = running.running(), left(running.pid) if at % 3 == 2 else []
+        running.kill(signal.SIGKILL, group=at % 3 > 0)
+        for pid in servers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        running.wait()
+        try:
+            wait_for_end(running.pid)
+            check_state(house, edited)
+            check_repaired(house, edited)
+        except AssertionError as error:
+            raise AssertionError(f"killed {('alone', 'with its group', 'with its servers')[at % 3]} after {moment:.3f} "
+                                 f"of {last:.3f} s: {error}") from error  # fmt: skip
+        shutil.rmtree(house.folder)
+        return in_time
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        assert sum(pool.map(tried, range(CHAIN))) > CHAIN / 2  # else it was killed when all was done
+
+
+@pytest.mark.parametrize("verb", list(steps.STEPS))
+def test_a_step_may_be_killed_anywhere(edited: Site, tmp_path: Path, verb: str) -> None:
+    """After SIGKILL at any call that a typed step makes below work/, the next plain run finishes."""
+    house = fresh(edited, tmp_path / "before")
+    for before in steps.STEPS[verb].after:
+        assert Running(house.folder, ["lessonpress", before, TINY], FIXED, tmp_path / "said").wait() == 0
+    given = Site(house.folder, edited.old, edited.done, edited.new, edited.revisions)
+    assert killed(given, command(verb, TINY), tmp_path, "work", EACH) > EACH * 0.8 - 1
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EACCES"])
@@ -266,8 +364,8 @@ def test_a_refusing_disk_is_one_clear_message(
             message = {"ENOSPC": "No space left on device", "EACCES": "Permission denied"}[error]
             assert (done.returncode, len(said.strip().splitlines())) == (1, 1), (point, said)
             assert message in said, (point, said)
-        publish.publish(settings(house), TINY)
-        site.site(settings(house))
+        published(house.settings)
+        site.site(house.settings)
         check_finished(house, given)
         shutil.rmtree(house.folder)
     assert failed >= 4
@@ -280,7 +378,7 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
     shutil.copytree(house.lesson, house.folder / "lessons" / other)
     recipe = house.folder / "lessons" / other / "lesson.yaml"
     recipe.write_text(recipe.read_text(encoding="utf-8").replace(TINY, other), encoding="utf-8")
-    verify.regenerate(settings(house), other)
+    verify.regenerate(house.settings, other)
 
     def run(slug: str) -> int:
         return subprocess.run(
@@ -289,12 +387,12 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, [TINY, other] * 4)) == [0] * 8
-    site.site(settings(house))
+    site.site(house.settings)
     models = house.folder / "results" / "models"
     for slug, events in ((TINY, 2), (other, 1)):
         assert len(history.read(models / slug, slug)["revisions"]) == events
         assert integrity.of_lesson(models, slug) == []
-    assert list(verify.pages(settings(house))) == []
+    assert list(verify.pages(house.settings)) == []
 
 
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
