@@ -36,6 +36,7 @@ from lessonpress.page import rendering
 from lessonpress.settings import Config
 
 IDENTICAL, WITHIN, DRIFT, RETIRED = "identical", "within tolerance", "drift", "retired"
+RUNS = "_runs"  # the folder of the runs' verdicts, in the work folder of verification
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ def report_verdicts(config: Config, folder: Path) -> str:
         verdicts.append(_read(found.body) if found else lesson(config, name))
     around = list(pages(config))
     _write(config, verdicts, around)
-    for other in folder.parent.iterdir():  # of earlier runs
-        if other != folder:
+    for other in Path(config.work, "verify", RUNS).glob("*"):  # of earlier runs, wherever `folder` is
+        if other.resolve() != folder.resolve():
             shutil.rmtree(other, ignore_errors=True)
     return table(verdicts, around)
 
