@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import artifact, canon, code_digest, config, history, publish, site, steps, workflow_state
+from lessonpress import artifact, canon, code_digest, config, history, publish, site, steps, verify, workflow_state
 from lessonpress.errors import LessonError
 from lessonpress.settings import Config, Isolation, Limits, Site
 from lessonpress.workflow_state import State
@@ -199,6 +199,13 @@ def test_the_pages_receipt_goes_with_what_it_stands_for(house: Config, stale: st
     assert Path(one.good) == Path(house.work, "good", f"{one.digest}.json")
 
 
+def test_each_run_verifies_anew(house: Config) -> None:
+    """Its verdicts lie in a folder of its own, which the report knows when it removes those of earlier runs."""
+    one, other = state(house), state(house)
+    assert one.verdicts != other.verdicts
+    assert Path(one.verdicts).parent == Path(house.work, "verify", verify.RUNS)
+
+
 @pytest.mark.parametrize("other", ["title", "base_url", "code"])
 def test_pages_that_would_say_something_else_are_due(
     house: Config, monkeypatch: pytest.MonkeyPatch, other: str
@@ -248,8 +255,8 @@ def test_snakemake_gets_no_path_that_it_could_not_take(house: Config) -> None:
     assert one.key(SLUG) != before
 
 
-def test_names_for_other_workflows_are_renewed_where_they_show_another_state(house: Config) -> None:
-    """The file is named, so that Snakemake makes it anew; what is right already, or is not there yet, is not."""
+def test_names_for_other_workflows_are_given_anew_where_they_show_another_state(house: Config) -> None:
+    """Whatever the files' times; what is right already, or is not there yet, is no reason."""
     here = house.work_dir(SLUG) / "cases.csv"
     assert state(house).stale(SLUG, "cases.csv") == []
     shutil.copyfile(room(house) / "cases.csv", here)
