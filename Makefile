@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test unit bench determinism rulegraph schemas clean
+.PHONY: help setup system publish lint test unit bench determinism rulegraph schemas api clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -16,6 +16,7 @@ help: ## Say what there is to make
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
 	@echo 'make rulegraph draw the rules into README.md'
 	@echo 'make schemas   write the JSON Schemas from the models that they follow'
+	@echo 'make api       write pages about the modules into build/api'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
 
@@ -58,6 +59,10 @@ rulegraph: setup ## The picture of the rules in README.md
 
 schemas: setup ## The JSON Schemas of recipe, manifest and settings
 	@$(PY) scripts/schemas.py
+
+api: setup ## Pages about the modules, from their docstrings and types
+	@$(PY) scripts/api.py
+	@echo 'Written. Open build/api/index.html in a browser.'
 
 clean: ## Remove what can be made again, but never a published revision
 	rm -rf .venv work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
