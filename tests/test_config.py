@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 
 from lessonpress import canon, config
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.errors import LessonError, WrongUsage
+from lessonpress.settings import Config, Limits, Site
 
 
 def told(path: Path, text: str) -> str:
@@ -118,3 +118,81 @@ def test_the_three_folders_lie_apart(tmp_path: Path, text: str) -> None:
     file.write_text(text + "\n", encoding="utf-8")
     with pytest.raises(LessonError, match="the three folders must lie apart"):
         config.read(file)
+
+
+SECTION = """\
+samples: [a, b]
+lessonpress:
+  work: scratch
+  limits:
+    wall_seconds: 5
+threshold: 0.5
+"""
+
+
+def test_a_larger_workflow_has_a_section_of_ours(tmp_path: Path) -> None:
+    """What stands beside it is the larger workflow's own; a section that is no mapping is no section."""
+    file = tmp_path / "settings.yaml"
+    file.write_text(SECTION)
+    read = config.read(file)
+    assert (read.work, read.limits.wall_seconds, read.results) == ("scratch", 5, "results")
+    file.write_text("lessonpress: {}\nsamples: [a]\n")
+    assert config.read(file) == Config()
+    assert told(file, "lessonpress: scratch\n").startswith("settings.yaml:1: lessonpress: unknown key; ")
+
+
+def test_a_mistake_in_the_section_is_told_at_its_line(tmp_path: Path) -> None:
+    """With all the keys that lead to it."""
+    message = told(tmp_path / "settings.yaml", SECTION.replace("wall_seconds: 5", "wall_second: 5"))
+    assert message.startswith("settings.yaml:5: lessonpress.limits.wall_second: unknown key; known here: ")
+    assert message.endswith("Did you mean wall_seconds?")
+
+
+def test_a_file_that_was_edited_is_read_again(tmp_path: Path) -> None:
+    """Whoever does one command after the other reads what stands there now."""
+    file = tmp_path / "settings.yaml"
+    for work in ("one", "two", "one"):
+        file.write_text(f"work: {work}\n")
+        assert config.read(file).work == work
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], Config()),
+        (["work=w"], Config(work="w")),
+        (["limits.wall_seconds=5", "limits.processes=2"], Config(limits=Limits(wall_seconds=5, processes=2))),
+        (["site.title=a=b c"], Config(site=Site(title="a=b c"))),
+        (["site.title=5"], Config(site=Site(title="5"))),
+        (["site.base_url="], Config()),
+        (["work=a", "work=b"], Config(work="b")),
+        (["results=work", "work=results"], Config(results="work", work="results")),
+    ],
+)
+def test_settings_can_be_told_on_the_command_line(overrides: list[str], expected: Config) -> None:
+    """Each by its keys; a text stays a text, and all of them together must be settings."""
+    assert config.overridden(Config(), overrides) == expected
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("wrk=x", "--set wrk=x: there is no such setting; KEY=VALUE with a key of config.yaml."),
+        ("site.title", "--set site.title: there is no such setting; KEY=VALUE with a key of config.yaml."),
+        ("work=", "--set: work: String should have at least 1 character."),
+        ("limits=5", "--set limits=5: there is no such setting; "),
+        ("limits.wall=5", "--set limits.wall=5: there is no such setting; "),
+        ("work.a=5", "--set work.a=5: there is no such setting; "),
+        ("a.b.c=5", "--set a.b.c=5: there is no such setting; "),
+        ("=5", "--set =5: there is no such setting; "),
+        ("limits.wall_seconds=soon", "--set: limits.wall_seconds: Input should be a valid integer."),
+        ("limits.wall_seconds=0", "--set: limits.wall_seconds: Input should be greater than 0."),
+        ("site.base_url=x", "--set: site.base_url: String should match pattern "),
+        ("work=results", "--set: results lies in work; the three folders must lie apart."),
+    ],
+)
+def test_what_is_no_setting_is_wrong_usage(override: str, message: str) -> None:
+    """With what was typed, and what may be."""
+    with pytest.raises(WrongUsage) as caught:
+        config.overridden(Config(), [override])
+    assert caught.value.message().startswith(message)

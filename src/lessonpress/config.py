@@ -54,19 +54,20 @@ def overridden(config: Config, overrides: Sequence[str]) -> Config:
     """Settings with others in their places, told as `limits.wall_seconds=30`. Raises WrongUsage for what is none."""
     document = config.model_dump()
     for override in overrides:
-        name, _, text = override.partition("=")
+        name, sign, text = override.partition("=")
         *above, last = name.split(".")
         section: Any = document
         for part in above:
             section = section.get(part) if isinstance(section, dict) else None
-        if not isinstance(section, dict) or last not in section or isinstance(section[last], dict):
+        if not (sign and isinstance(section, dict) and last in section) or isinstance(section[last], dict):
             raise WrongUsage(f"--set {override}", "there is no such setting", "KEY=VALUE with a key of config.yaml")
         section[last] = text if isinstance(section[last], str) else _number(text)
     try:
         return Config.model_validate(document) if overrides else config
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
-        raise WrongUsage("--set", f"{places.spelled(tuple(detail['loc']))}: {detail['msg']}") from None
+        said = [places.spelled(tuple(detail["loc"])), detail["msg"].removeprefix("Value error, ")]
+        raise WrongUsage("--set", ": ".join(filter(None, said))) from None
 
 
 def _number(text: str) -> Any:
