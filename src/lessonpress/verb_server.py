@@ -91,13 +91,13 @@ def _detach(folder: Path) -> None:
 @contextlib.contextmanager
 def _life(pid: int, start: str) -> Iterator[int | None]:
     """A descriptor that can be read when a process ends; None where there is none, after its end at once."""
-    if not hasattr(os, "pidfd_open"):
-        yield None
-        return
     try:
         life = os.pidfd_open(pid)
     except ProcessLookupError:
         life = os.open(os.devnull, os.O_RDONLY)
+    except (AttributeError, OSError):  # another system, or a container that does not allow it
+        yield None
+        return
     try:
         if start and start_time(pid) != start:  # it has ended, and another process has its number
             os.dup2(os.open(os.devnull, os.O_RDONLY), life)
@@ -115,7 +115,7 @@ def _serve(listener: socket.socket, life: int | None, workers: list[Worker]) -> 
         if life in found or (life is None and not _alive(parent)):
             return
         for worker in [worker for worker in workers if worker.control in found]:
-            if worker.control.recv(1) == DONE:
+            if _has_done(worker):
                 worker.busy = False
             else:
                 _reap(worker, workers)
@@ -123,6 +123,14 @@ def _serve(listener: socket.socket, life: int | None, workers: list[Worker]) -> 
             command = listener.accept()[0]
             with command:
                 _give(command, listener, life, workers)
+
+
+def _has_done(worker: Worker) -> bool:
+    """Whether a worker says that it has done its command; it says nothing, or less, when it has died."""
+    try:
+        return worker.control.recv(1) == DONE
+    except OSError:  # it died before it took the command
+        return False
 
 
 def _alive(pid: int) -> bool:
