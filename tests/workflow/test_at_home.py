@@ -162,7 +162,7 @@ def test_a_path_of_the_site_answers_with_what_to_type(published: House) -> None:
 
 
 def test_a_table_by_its_stable_name_follows_edits_and_their_way_back(published: House) -> None:
-    """A rule of somebody's own takes work/<slug>/cases.csv: it runs after an edit of the numbers, and after its undoing."""
+    """A rule of somebody's own takes work/<slug>/cases.csv: it runs after an edit, and after its undoing."""
     with (published.folder / "Snakefile").open("a", encoding="utf-8") as file:
         file.write(f'\n\nrule count:\n    input:\n        "work/{TINY}/cases.csv",\n    output:\n        "count.csv",\n'
                    "    shell:\n        \"cp {input} {output}; echo ran >> ran.txt\"\n")  # fmt: skip

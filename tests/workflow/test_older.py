@@ -13,7 +13,7 @@ import pytest
 
 from lessonpress import canon, diff, doctor, history, integrity, prune, publish, site, verify
 from tests.workflow.conftest import TINY, House, build
-from tests.workflow.revisions import settings
+from tests.workflow.revisions import regenerated
 
 pytestmark = pytest.mark.workflow
 
@@ -26,13 +26,13 @@ def older(tmp_path: Path, project: Path) -> House:
     packed = (project / "tests" / "data" / "older.tar.xz").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(house.published.parent, filter="data")
-    site.site(settings(house))
+    site.site(house.settings)
     return house
 
 
 def test_they_are_whole_and_can_be_read(older: House) -> None:
     """Digests, history and differences: nothing asks an old revision for what it never had."""
-    config = settings(older)
+    config = older.settings
     assert doctor.doctor(config) == []
     one, two = older.revisions()[::-1]
     assert "templatesSha256" not in canon.read(older.published / one / "manifest.json")["provenance"]
@@ -45,12 +45,12 @@ def test_they_are_whole_and_can_be_read(older: House) -> None:
 
 def test_a_new_revision_stands_beside_them(older: House) -> None:
     """Other words are told apart from other templates; publishing adds, and then all of it verifies."""
-    config, before = settings(older), older.bytes()
+    config, before = older.settings, older.bytes()
     older.edit("lesson.yaml", "What can a shift", "What may a shift")
     drift = verify.lesson(config, TINY)
     assert drift.faults == ()
     assert drift.changes is not None
-    assert {"prose", "templates"} <= set(drift.changes.reasons)
+    assert {"prose", "templates"} <= set(drift.changes["reasons"])
     done = older.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"because of: .*prose \(.*, templates \(", done.stdout + done.stderr)
@@ -60,4 +60,4 @@ def test_a_new_revision_stands_beside_them(older: House) -> None:
     assert doctor.doctor(config) == []
     last = history.read(older.published, TINY)["revisions"][-1]
     assert {"prose", "templates"} <= set(last["reasons"])
-    assert publish.publish(config, TINY).startswith(f"{TINY}: unchanged")
+    assert str(publish.publish(regenerated(older)).words).startswith(f"{TINY}: unchanged")

@@ -95,7 +95,7 @@ rule render:
         rendered=f"{LESSON}/rendered.json",
         revision=report(
             directory(f"{LESSON}/revision"),
-            patterns=["preview.svg"],
+            patterns=["{picture}.svg"],
             caption="../report/preview.rst",
             category="Previews",
             labels={"lesson": "{slug}"},
