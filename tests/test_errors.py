@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from lessonpress.errors import LessonError, LessonErrors, WrongUsage
+from lessonpress.errors import LessonError, LessonErrors, RetryableError, WrongUsage, is_proven
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,23 @@ def test_several_mistakes_are_a_line_each() -> None:
     assert both.message() == "a:1: one.\na:2: two."
     assert str(both) == both.message()
     assert isinstance(both, LessonError)
+
+
+@pytest.mark.parametrize(
+    ("error", "proven"),
+    [
+        (LessonError("a", "b"), True),
+        (RetryableError("a", "a limit"), False),
+        (WrongUsage("a", "no such lesson"), False),
+        (LessonErrors([LessonError("a", "b"), LessonError("c", "d")]), True),
+        (LessonErrors([LessonError("a", "b"), RetryableError("c", "d")]), False),
+    ],
+)
+def test_only_a_lessons_own_mistake_stays_until_its_files_change(error: LessonError, proven: bool) -> None:
+    """A limit, a kill, a name that was misspelt say nothing about it; one of several is enough to try again."""
+    assert is_proven(error) is proven
+    assert is_proven(pickle.loads(pickle.dumps(error))) is proven
+    assert error.code == (2 if isinstance(error, WrongUsage) else 1)
 
 
 def test_wrong_usage_stays_wrong_usage() -> None:

@@ -60,7 +60,7 @@ def test_no_mark_is_left(house: Path) -> None:
 @pytest.mark.parametrize(
     ("slug", "near"),
     [("My Lesson", "my-lesson"), ("softmax_2", "softmax-2"), ("-x", "x"), ("../x", "x"), ("Ü", "my-lesson"),
-     ("", "my-lesson"), ("x" * 101, "x" * 100), ("a/b", "a-b"), ("verify", "my-verify"), ("code", "my-code")],
+     ("", "my-lesson"), ("x" * 101, "x" * 100), ("a/b", "a-b"), ("verify", "my-verify"), ("site", "my-site")],
 )  # fmt: skip
 def test_what_is_no_name_is_refused_with_one_that_is(house: Path, slug: str, near: str) -> None:
     """The message ends in what to type."""
