@@ -139,7 +139,7 @@ def kill(life: Life) -> None:
     while running.running() and time.monotonic() < end:
         time.sleep(0.01)
     running.kill(number, group=group)
-    life.note(f"{words[1]} {'with its group ' * group}killed by {number.name} after {after:.2f} s: {running.wait()}")
+    life.note(f"{'run' if words is PLAIN else words[1]} {'with its group ' * group}killed by {number.name} after {after:.2f} s: {running.wait()}")
 
 
 def edit_in_a_run(life: Life) -> None:
