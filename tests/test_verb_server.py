@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -347,12 +348,37 @@ def test_a_folder_that_is_not_the_users_own_is_refused(run: Run, tmp_path: Path,
     run.folder.unlink() if kind == "a link" else run.folder.rmdir()
 
 
-def test_a_server_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """After a while, instead of waiting for ever."""
+def test_a_server_that_does_not_start_is_told_once(run: Run) -> None:
+    """With its own words, instead of starting another one for ever."""
+    run.folder.mkdir(mode=0o755)
+    run.folder.chmod(0o755)
+    code, out, err = run("look", "x")
+    assert (code, out) == (1, "")
+    assert err == f"{run.folder} is not this user's own folder\nthe server of this run does not start\n"
+    run.folder.rmdir()
+
+
+def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """After a while: another one holds the folder, and does not listen."""
     monkeypatch.setattr(verb_client, "PATIENCE", 0.3)
     monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o700)
+    handle = os.open(folder, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(SystemExit, match="the server of this run does not start"):
-        verb_client.connected("/nowhere/at/all", str(os.getpid()), "")
+        verb_client.connected(str(folder), str(os.getpid()), verb_server.start_time(os.getpid()))
+    os.close(handle)
+
+
+def test_an_interrupted_command_says_nothing(run: Run) -> None:
+    """Ctrl-C reaches every job at once: Snakemake says so, and no traceback stands beside it."""
+    client = run.begin_waiting("first")
+    client.send_signal(signal.SIGINT)
+    assert client.wait(PATIENCE) == 130
+    (run.cwd / "first").touch()  # the worker ends what it does, for nobody
+    assert client.communicate(timeout=PATIENCE)[1] == "on the other\n"
+    assert run.look()
 
 
 def test_a_process_is_known_by_its_start() -> None:

@@ -11,6 +11,7 @@ import sys
 import time
 
 PATIENCE = 60.0  # seconds until a server that does not answer is given up
+REFUSED = "the server of this run does not start"
 
 
 def main() -> int:
@@ -43,16 +44,22 @@ def connected(folder: str, pid: str, start: str) -> _socket.socket:
             server.close()
         if not child or ended(child):
             if time.monotonic() > end:
-                raise SystemExit("the server of this run does not start")
+                raise SystemExit(REFUSED)
             command = [sys.executable, "-s", "-P", "-m", "lessonpress.verb_server", folder, pid, start]
             child = os.posix_spawn(sys.executable, command, os.environ)
         time.sleep(0.002)
 
 
 def ended(child: int) -> bool:
-    """Whether a process that was started here has ended."""
-    return os.waitpid(child, os.WNOHANG)[0] != 0
+    """Whether a server that was started here has ended since another one was quicker. Exits where it failed."""
+    found, status = os.waitpid(child, os.WNOHANG)
+    if status:
+        raise SystemExit(REFUSED)
+    return found != 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # Ctrl-C reaches every job; Snakemake says so once
+        sys.exit(130)
