@@ -1,11 +1,13 @@
 """Publishing adds a revision whole or not at all, and never touches one that is there."""
 
+import base64
 import multiprocessing
 import shutil
 import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lessonpress import artifact, canon, history, publish, steps
@@ -102,6 +104,38 @@ def test_the_same_revision_again_writes_nothing(tmp_path: Path) -> None:
     done = publish.publish(tiny.rendered(config, "one", at="2027-07-07T00:00:00+00:00"))
     assert done.words == f"echo: unchanged, revision {name} (identical)"
     assert state(tmp_path / "results") == before
+
+
+def rounded(factor: float) -> dict[str, Any]:
+    """The hand-made runs on a processor that rounds otherwise: all that was computed is so much larger."""
+    captured = tiny.capture()
+    for run in captured["runs"].values():
+        for value in run["values"][2:5]:
+            numbers = np.frombuffer(base64.b64decode(captured["blobs"][value["blob"]])) * factor
+            value["blob"] = canon.digest(numbers.tobytes())
+            captured["blobs"][value["blob"]] = base64.b64encode(numbers.tobytes()).decode()
+    return captured
+
+
+@pytest.mark.parametrize(("factor", "same"), [(1 + 1e-14, True), (1 + 1e-3, False)])
+def test_rounding_is_no_new_revision(tmp_path: Path, factor: float, same: bool) -> None:
+    """Numbers within the lesson's tolerance of the published ones leave the site alone; the receipt says what stands."""
+    config = tiny.at(tmp_path)
+    tiny.write(config.lesson(SLUG), recipe=tiny.RECORDED, checks=tiny.CHECKS)
+    work = tiny.without_worker(config, tiny.capture(), [tiny.verdict()])
+    assert not publish.publish(work).mistakes
+    one, before = tiny.revision(work), state(tmp_path / "results")
+    shutil.rmtree(config.work)
+    work = tiny.without_worker(config, rounded(factor), [tiny.verdict()])
+    assert tiny.revision(work) != one
+    words = publish.publish(work).words or ""
+    assert (state(tmp_path / "results") == before) is same
+    assert words.startswith(
+        f"echo: unchanged, revision {one} (within tolerance: " if same else f"echo: revision {one} → "
+    )
+    receipt = artifact.read(work.folder / "published.json")
+    assert receipt
+    assert receipt.body["revision"] == told(config)["current"] == (one if same else tiny.revision(work))
 
 
 def test_a_new_revision_stands_beside_the_old_one(tmp_path: Path) -> None:
