@@ -119,7 +119,7 @@ def rounded(factor: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("factor", "same"), [(1 + 1e-14, True), (1 + 1e-3, False)])
 def test_rounding_is_no_new_revision(tmp_path: Path, factor: float, same: bool) -> None:
-    """Numbers within the lesson's tolerance of the published ones leave the site alone; the receipt says what stands."""
+    """Numbers within the lesson's tolerance of the published ones leave the site alone; the receipt says so."""
     config = tiny.at(tmp_path)
     tiny.write(config.lesson(SLUG), recipe=tiny.RECORDED, checks=tiny.CHECKS)
     work = tiny.without_worker(config, tiny.capture(), [tiny.verdict()])
