@@ -89,7 +89,7 @@ class Config(_Settings):
         return Path(self.lessons) / slug
 
     def work_dir(self, slug: str) -> Path:
-        """The folder of a lesson's intermediate files: one for each state of it, and links to those of the present."""
+        """The folder of a lesson's intermediate files: one for each state of it, and what was given a name."""
         return Path(self.work) / slug
 
     def published(self, slug: str) -> Path:

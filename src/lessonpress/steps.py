@@ -137,7 +137,7 @@ def _made_from(work: LessonBuild, step: Step) -> str:
 
 
 def _standing(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
-    """The result that is there already, where it is whole and of the right things; a mistake is looked for again."""
+    """The result that is there already, where it is whole and of the right things; a mistake is one too."""
     found = artifact.read(work.folder / step.file)
     return found if found and found.made_from == made_from else None
 
