@@ -161,6 +161,21 @@ def test_settings_are_told_to_every_command(typed: Typed) -> None:
     assert typed("lint")[0] == 1
 
 
+def test_the_parsers_commands_do_the_same(typed: Typed) -> None:
+    """With options that only people type: another file of settings, a note, a key."""
+    Path("other.yaml").write_text("work: elsewhere\n")
+    for name, step in steps.STEPS.items():
+        assert typed(name, SLUG, "--config", "other.yaml")[0] == 0
+        assert (Path("elsewhere") / SLUG / typed.key / step.file).exists()
+    assert typed("publish", SLUG, "--config", "other.yaml", "--note", "why", "--key", typed.key)[0] == 0
+    assert history.read(typed.config.published(SLUG), SLUG)["revisions"][0]["note"] == "why"
+    assert typed("site", "--config", "other.yaml")[0] == typed("mistakes", "--config", "other.yaml")[0] == 0
+    code, _, err = typed("publish", SLUG, "--config", "other.yaml", "--key", "0" * 16)
+    assert (code, "has changed since the run began" in err) == (1, True)
+    assert typed("hash", "--config", "nowhere.yaml", SLUG)[0] == 2
+    assert not Path("work").exists()
+
+
 @pytest.mark.parametrize("override", ["wrk=x", "work", "limits=5", "limits.wall_seconds=soon", "work=results"])
 @pytest.mark.parametrize("verb", ["hash", "lint"])
 def test_a_setting_that_is_none_is_wrong_usage(typed: Typed, verb: str, override: str) -> None:
