@@ -139,7 +139,9 @@ def kill(life: Life) -> None:
     while running.running() and time.monotonic() < end:
         time.sleep(0.01)
     running.kill(number, group=group)
-    life.note(f"{'run' if words is PLAIN else words[1]} {'with its group ' * group}killed by {number.name} after {after:.2f} s: {running.wait()}")
+    name = "run" if words is PLAIN else words[1]
+    with_group = "with its group " * group
+    life.note(f"{name} {with_group}killed by {number.name} after {after:.2f} s: {running.wait()}")
 
 
 def edit_in_a_run(life: Life) -> None:

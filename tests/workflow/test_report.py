@@ -57,10 +57,12 @@ def test_the_report_knows_the_time_and_the_provenance_of_every_step(published: H
 
 
 def test_verification_is_done_whenever_it_is_asked_for(published: House) -> None:
-    """Each `snakemake verify` regenerates; a plain run never does, and has nothing to do."""
-    for _ in range(2):
+    """Each `snakemake verify` regenerates, and says what is so now; a plain run never does, and has nothing to do."""
+    summary = published.folder / "work" / "verify" / "summary.md"
+    for old, new, good in (("does", "does", True), ("does", "can", False), ("can", "does", True)):
+        published.edit("lesson.yaml", f"What {old} a shift", f"What {new} a shift")
         done = published.snakemake("verify")
-        assert (done.returncode, "All is good: 1 lesson verified." in done.stdout) == (0, True)
-    assert "byte for byte" in (published.folder / "work" / "verify" / "summary.md").read_text(encoding="utf-8")
+        assert (done.returncode, "All is good: 1 lesson verified." in done.stdout) == (int(not good), good)
+        assert ("byte for byte" in summary.read_text(encoding="utf-8")) is good
     done = published.snakemake()
     assert "Nothing to be done" in done.stdout + done.stderr
