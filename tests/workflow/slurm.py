@@ -41,11 +41,12 @@ SchedulerParameters=sched_min_interval=0
 MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2
+SlurmdParameters=config_overrides
 SlurmdTimeout=6
 KillWait=2
 MinJobAge=300
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={first} CPUs=1 RealMemory=4000
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={second} CPUs=1 RealMemory=4000
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={first} CPUs=2 RealMemory=4000
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={second} CPUs=2 RealMemory=4000
 PartitionName=lessons Nodes=n1,n2 Default=YES MaxTime=60 State=UP
 """
 
@@ -104,13 +105,22 @@ class Cluster:
         """The nodes of all running jobs."""
         return _run("squeue", "-h", "-t", "running", "-o", "%N", check=False).split()
 
+    def outcomes(self) -> dict[str, str]:
+        """Every job's state in Slurm's word, by its number; also of those that ended some minutes ago."""
+        told = _run("squeue", "-h", "-t", "all", "-o", "%i %T").split()
+        return dict(zip(told[::2], told[1::2], strict=True))
+
     def kill(self, node: str) -> None:
         """Kill a node's daemon and everything that it runs, as when its machine fails."""
-        pid = int((self.room / f"slurmd-{node}.pid").read_text(encoding="utf-8"))
-        steps = _run("pgrep", "-f", f"slurmstepd.*spool-{node}|slurmstepd: ", check=False).split()
-        for one in (pid, *map(int, steps)):
+        pids = [int((self.room / f"slurmd-{node}.pid").read_text(encoding="utf-8"))]
+        mark = f"SLURMD_NODENAME={node}".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    pids += [int(process.name), *_steward(process)]
+        for pid in dict.fromkeys(pids):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """End every daemon."""
@@ -140,6 +150,13 @@ def _run(program: str, *arguments: str, check: bool = True) -> str:
     if check and done.returncode:
         raise RuntimeError(f"{program} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout
+
+
+def _steward(process: Path) -> list[int]:
+    """Slurm's own process that watches over this one, if its parent is that."""
+    parent = int(process.joinpath("stat").read_bytes().rpartition(b")")[2].split()[1])
+    name = Path(f"/proc/{parent}/comm").read_text(encoding="utf-8").strip()
+    return [parent] if name == "slurmstepd" else []
 
 
 def _path() -> str:

@@ -4,8 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,45 @@ from tests.workflow import slurm
 pytestmark = [pytest.mark.workflow, pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())]
 
 COUNT = 50
+IN_ONE_JOB = 13
 PROJECT = Path(__file__).parents[2]
 SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Room:
+    """A repository of lessons that are all different, and a folder for temporary files that all nodes share."""
+
+    folder: Path
+    temporary: Path
+
+    def snakemake(self, *arguments: str, plugin: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start Snakemake here, on the cluster where the executor is there; what it says goes to the file `said`."""
+        groups = [f"{group}={IN_ONE_JOB}" for group in ("lesson", "compare")]
+        profile = ["--workflow-profile", "profiles/slurm", "--seconds-between-status-checks", "1"]
+        cluster = [*profile, "--group-components", *groups] if plugin else []
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "TMPDIR": str(self.temporary)}
+        environment |= {"PYTHONPATH": str(plugin)} if plugin else {}
+        with (self.folder / "said").open("wb") as said:
+            return subprocess.Popen([sys.executable, "-m", "snakemake", *arguments, *cluster], cwd=self.folder,
+                                    env=environment, stdout=said, stderr=subprocess.STDOUT,
+                                    stdin=subprocess.DEVNULL)  # fmt: skip
+
+    def said(self) -> str:
+        """What Snakemake said last."""
+        return (self.folder / "said").read_text(encoding="utf-8")
+
+    def published(self) -> dict[str, bytes]:
+        """Every published file's bytes by its name."""
+        results = self.folder / "results"
+        return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob("*") if path.is_file()}
+
+    def left_over(self) -> list[str]:
+        """What lies in the folder for temporary files when servers have had the time to end."""
+        end = time.monotonic() + 10
+        while (found := [path.name for path in self.temporary.iterdir()]) and time.monotonic() < end:
+            time.sleep(0.1)
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -36,42 +75,36 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm.Cluster]
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, bytes]]:
     """What this machine alone publishes of the fifty lessons."""
-    room = repository(tmp_path_factory.mktemp("local"))
-    done = snakemake(room, "--cores", "2")
-    assert done.wait(SECONDS) == 0, (room / "said").read_text(encoding="utf-8")
-    return published(room)
+    with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:
+        room = repository(tmp_path_factory.mktemp("local"), Path(temporary))
+        assert room.snakemake("--cores", "2").wait(SECONDS) == 0, room.said()
+        assert room.left_over() == []
+        yield room.published()
 
 
-def repository(room: Path) -> Path:
-    """A repository of lessons that are all different."""
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A repository on the cluster, for the tests of a node's ordinary life."""
+    with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:  # short: a socket's name has few characters
+        yield repository(tmp_path_factory.mktemp("shared"), Path(temporary))
+
+
+def repository(folder: Path, temporary: Path) -> Room:
+    """Fifty lessons that are all different."""
     for name in ("Snakefile", "workflow", "profiles", "templates"):
         source = PROJECT / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, room / name)
-    (room / "config.yaml").write_text("batch: 13\nisolation: {minimum: posix-basic}\n", encoding="utf-8")
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    (folder / "config.yaml").write_text("isolation: {minimum: posix-basic}\n", encoding="utf-8")
     for number in range(COUNT):
         slug = f"line-{number:02}"
-        folder = room / "lessons" / slug
-        shutil.copytree(tiny.LESSON, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        recipe = (folder / "lesson.yaml").read_text(encoding="utf-8")
+        lesson = folder / "lessons" / slug
+        shutil.copytree(tiny.LESSON, lesson, ignore=shutil.ignore_patterns("__pycache__"))
+        recipe = (lesson / "lesson.yaml").read_text(encoding="utf-8")
         recipe = recipe.replace(f"slug: {tiny.SLUG}", f"slug: {slug}").replace("seed: 6", f"seed: {number}")
-        (folder / "lesson.yaml").write_text(recipe, encoding="utf-8")
-    return room
-
-
-def snakemake(room: Path, *arguments: str, plugin: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start Snakemake in a repository; what it says goes to the file `said`."""
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **({"PYTHONPATH": str(plugin)} if plugin else {})}
-    with (room / "said").open("wb") as said:
-        return subprocess.Popen([sys.executable, "-m", "snakemake", *arguments], cwd=room, env=environment, stdout=said,
-                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)  # fmt: skip
-
-
-def published(room: Path) -> dict[str, bytes]:
-    """Every published file's bytes by its name."""
-    results = room / "results"
-    return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob("*") if path.is_file()}
+        (lesson / "lesson.yaml").write_text(recipe, encoding="utf-8")
+    return Room(folder, temporary)
 
 
 def unlike(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
@@ -80,28 +113,46 @@ def unlike(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 
 
 def test_a_cluster_publishes_the_same_bytes(
-    plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], tmp_path: Path
+    plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], shared: Room
 ) -> None:
-    """Workers on both nodes produce, the submitting machine publishes, and no byte is another one."""
-    room = repository(tmp_path)
-    done = snakemake(room, "--workflow-profile", "profiles/slurm", plugin=plugin)
-    assert done.wait(SECONDS) == 0, (room / "said").read_text(encoding="utf-8")
-    assert len(list((room / "results" / "models").iterdir())) == COUNT
-    assert unlike(published(room), local) == []
+    """Both nodes make lessons, many in one job, and the submitting machine publishes: no byte is another one."""
+    assert shared.snakemake(plugin=plugin).wait(SECONDS) == 0, shared.said()
+    assert list(cluster.outcomes().values()) == ["COMPLETED"] * -(-COUNT // IN_ONE_JOB)
+    assert unlike(shared.published(), local) == []
+    # Each job had servers of its own, one worker for its one processor, and all are gone.
+    logs = [path.read_text() for path in (shared.folder / ".snakemake" / "log").glob("lessonpress-run-*.log")]
+    assert [log.count("starts\n") for log in logs if "execute line-" in log] == [1] * -(-COUNT // IN_ONE_JOB)
+    assert shared.left_over() == []
+
+
+def test_a_mistake_fails_no_job(plugin: Path, cluster: slurm.Cluster, shared: Room) -> None:
+    """It is a result, which the last rule tells; the job that found it did well."""
+    before = cluster.outcomes()
+    (shared.folder / "lessons" / "line-07" / "layers.py").write_text("import nowhere\n", encoding="utf-8")
+    assert shared.snakemake(plugin=plugin).wait(SECONDS) == 1, shared.said()
+    assert "nowhere" in shared.said()
+    assert "Trying to restart" not in shared.said()
+    assert [state for job, state in cluster.outcomes().items() if job not in before] == ["COMPLETED"]
 
 
 def test_a_node_that_dies_loses_nothing(
     plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Its jobs are done again on the other node, in the same run of Snakemake."""
-    room = repository(tmp_path)
-    done = snakemake(room, "--workflow-profile", "profiles/slurm", plugin=plugin)
-    end = time.monotonic() + SECONDS
-    while slurm.NODES[0] not in cluster.jobs() and done.poll() is None and time.monotonic() < end:
-        time.sleep(0.05)
-    assert done.poll() is None, (room / "said").read_text(encoding="utf-8")
-    time.sleep(2)  # into its work
-    cluster.kill(slurm.NODES[0])
-    assert done.wait(SECONDS) == 0, (room / "said").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:
+        room = repository(tmp_path, Path(temporary))
+        done = room.snakemake(plugin=plugin)
+        end = time.monotonic() + SECONDS
+        while not begun(room) and done.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        assert done.poll() is None, room.said()
+        cluster.kill(slurm.NODES[0])
+        assert done.wait(SECONDS) == 0, room.said()
     assert cluster.states()[slurm.NODES[0]] == "down"
-    assert unlike(published(room), local) == []
+    assert "Trying to restart" in room.said()
+    assert unlike(room.published(), local) == []
+
+
+def begun(room: Room) -> bool:
+    """Whether both nodes are in the middle of their work."""
+    return len(list((room.folder / "work").glob("*/*/capture.json"))) > COUNT // 10

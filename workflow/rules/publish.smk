@@ -48,6 +48,7 @@ rule mistakes:
         good=f"{WORK}/good/{{state}}.json",
     log:
         f"{WORK}/good/{{state}}.log",
+    retries: 0
     conda:
         "../envs/lessonpress.yaml"
     message:

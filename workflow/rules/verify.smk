@@ -50,6 +50,7 @@ rule verify:
         report=rules.report_verification.output.data,
     log:
         f"{WORK}/logs/verify.log",
+    retries: 0
     conda:
         "../envs/lessonpress.yaml"
     message:
