@@ -12,6 +12,7 @@ import pytest
 
 from lessonpress import artifact, canon, history, publish, steps
 from lessonpress.errors import LessonError
+from lessonpress.lesson_build import LessonBuild
 from lessonpress.settings import Config
 from lessonpress.steps import Done
 from tests import tiny
@@ -307,21 +308,22 @@ def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path) -> None:
     assert told(config) == before
 
 
-def _publish(root: Path, name: str, barrier: Any) -> None:
+def _publish(root: Path, name: str, key: str, barrier: Any) -> None:
     config = tiny.at(root / name).model_copy(update={"results": str(root / "results")})
     barrier.wait(20)
-    publish.publish(steps.build(config, SLUG))
+    publish.publish(LessonBuild(config, SLUG, key))
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_publishers_at_once_take_turns(tmp_path: Path, kind: str) -> None:
     """Three publishers of three revisions of one lesson: three folders, three events, each once."""
     names = ["one", "two", "three"]
-    made = {name: tiny.revision(tiny.rendered(tiny.at(tmp_path / name), name)) for name in names}
+    works = {name: tiny.rendered(tiny.at(tmp_path / name), name) for name in names}
+    made = {name: tiny.revision(work) for name, work in works.items()}
     processes: Any = multiprocessing.get_context("forkserver")
     start, barrier = (threading.Thread, threading.Barrier(3)) if kind == "threads" else (
         processes.Process, processes.Barrier(3))  # fmt: skip
-    publishers = [start(target=_publish, args=(tmp_path, name, barrier)) for name in names]
+    publishers = [start(target=_publish, args=(tmp_path, name, works[name].key, barrier)) for name in names]
     for publisher in publishers:
         publisher.start()
     for publisher in publishers:

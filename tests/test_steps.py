@@ -152,7 +152,7 @@ def test_what_is_not_whole_is_made_again(bench: Bench, file: str, damage: str) -
     elif damage == "cut off":
         path.write_bytes(before[: len(before) // 2])
     elif damage == "edited":
-        path.write_bytes(before[:-30] + b"0" + before[-29:] if len(before) > 40 else b"other")
+        path.write_bytes(before[:-3] + bytes([before[-3] ^ 1]) + before[-2:] if len(before) > 3 else b"other")
     elif file.endswith(".json") and file != "mutants.json":
         made_from = "0" * 64 if damage == "of another lesson" else artifact.made_from(path) or ""
         artifact.write(path, made_from if damage == "of another lesson" else made_from[::-1], {"read": []})
