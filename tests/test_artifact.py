@@ -162,7 +162,7 @@ def test_an_artifact_is_written_after_what_lies_beside_it(tmp_path: Path, monkey
         written_files.append(path.name)
         draft(path, content)
 
-    monkeypatch.setattr(canonical_json, "draft", full)
+    monkeypatch.setattr(atomic_io, "draft", full)
     with pytest.raises(OSError, match="No space"):
         artifact.write(tmp_path / "it.json", MADE_FROM, BODY, {"table.csv": b"new"})
     assert written_files == ["table.csv"]

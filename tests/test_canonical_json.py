@@ -101,12 +101,12 @@ def test_a_refusing_disk_leaves_every_file_as_it_was(
     for path in paths:
         path.write_text("old")
 
-    def refuse(path: Path, own: Callable[[Path], None] = canonical_json._flush) -> None:
+    def refuse(path: Path, own: Callable[[Path], None] = atomic_io._flush) -> None:
         if f"{refused}.txt" in path.name:
             raise OSError(28, "No space left on device", str(path))
         own(path)
 
-    monkeypatch.setattr(canonical_json, "_flush", refuse)
+    monkeypatch.setattr(atomic_io, "_flush", refuse)
     with pytest.raises(OSError, match="No space"):
         atomic_io.write_all(dict.fromkeys(paths, "new"))
     assert [path.read_text() for path in sorted(tmp_path.iterdir())] == ["old"] * 3
@@ -114,6 +114,6 @@ def test_a_refusing_disk_leaves_every_file_as_it_was(
 
 def test_a_draft_is_not_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scratch need not outlive a loss of power, and does not wait for the disk."""
-    monkeypatch.setattr(canonical_json, "_flush", lambda path: pytest.fail("it was flushed"))
+    monkeypatch.setattr(atomic_io, "_flush", lambda path: pytest.fail("it was flushed"))
     atomic_io.draft(tmp_path / "a.txt", "text")
     assert (tmp_path / "a.txt").read_text() == "text"

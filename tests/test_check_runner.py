@@ -41,7 +41,7 @@ def asked(
     folder = tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + "checks: checks.py\n" + mutant, checks="")
     confinement = Confinement("posix-basic", {"wall_seconds": 60, "cpu_seconds": 60, "memory_mib": 99})
     ended = Ended(tuple(lines), "some words", code, limit, confinement)
-    monkeypatch.setattr(check_runner.supervise, "run", lambda *_, **__: ended)
+    monkeypatch.setattr(check_runner.sandbox, "run", lambda *_, **__: ended)
     read = reader.read(folder)
     if tasks is None:
         return check_runner.checks(Config(), read, b"{}", b"{}" if mutant else None)[0]

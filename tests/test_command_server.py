@@ -31,7 +31,7 @@ from lessonpress.sandbox import process_tree
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
 PATIENCE = 30.0  # seconds; everything here takes a fraction of one on an idle machine
-CLIENT = code_digest.PACKAGE / "verb_client.py"
+CLIENT = code_digest.PACKAGE / "cli" / "command_client.py"
 # Commands of the test's own, put beside the rules': what a worker sees, and ways to end.
 COMMANDS = """
 import json, os, signal, sys, time

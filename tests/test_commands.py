@@ -104,7 +104,7 @@ def test_words_of_a_rule_need_no_option_parser(line: str) -> None:
 def test_a_rules_command_imports_no_option_parser(typed: Typed) -> None:
     """It is a tenth of a second for every job; a line with `--help` in it does."""
     code = (
-        "import sys; from lessonpress import command_line\n"
+        "import sys; from lessonpress.cli import command_line\n"
         "try: command_line.main(sys.argv[1:])\nexcept SystemExit: pass\n"
         "print(*sys.modules)"
     )
@@ -395,7 +395,7 @@ def test_every_failure_is_words_and_a_code(typed: Typed, monkeypatch: pytest.Mon
 def test_a_closed_pipe_is_the_end_of_talking() -> None:
     """`lessonpress … | head -1`: exit code 1, and nothing on standard error."""
     code = (
-        "import sys; from lessonpress import command_line, commands\n"
+        "import sys; from lessonpress.cli import command_line, commands\n"
         "def talk(told):\n    while True: commands.say('words' * 1000)\n"
         "commands.COMMANDS['site'] = talk; command_line.main(['site'])"
     )

@@ -93,7 +93,7 @@ def test_the_strict_schema_notices_a_key_that_nobody_declared(project: Path) -> 
 
 def test_the_client_of_a_run_says_the_same_variable(project: Path) -> None:
     """It imports nothing, so it has its own copy of the one name that it needs."""
-    source = Path(variables.__file__).with_name("verb_client.py").read_text(encoding="utf-8")
+    source = (project / "src/lessonpress/cli/command_client.py").read_text(encoding="utf-8")
     texts = {node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
     assert {text for text in texts if str(text).startswith("LESSONPRESS_")} == {variables.RUN}
 

@@ -131,6 +131,6 @@ def test_a_save_is_seen_and_caches_are_not(tmp_path: Path) -> None:
 def test_a_taken_port_ends_before_anything_is_made(server: dev_server.Server, tmp_path: Path) -> None:
     """The message comes at once, and no folder is left."""
     said: list[str] = []
-    with pytest.raises(live_preview.serving.LessonError, match="another program uses this port"):
+    with pytest.raises(live_preview.dev_server.LessonError, match="another program uses this port"):
         live_preview.run(tmp_path, None, server.server_port, [], said.append)
     assert said == []

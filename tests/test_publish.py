@@ -12,7 +12,7 @@ import pytest
 
 from lessonpress.build import artifact, steps
 from lessonpress.build.steps import Done
-from lessonpress.core import canonical_json
+from lessonpress.core import atomic_io, canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import publish
@@ -269,7 +269,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     tiny.published(config, "one")
     before = state(tmp_path / "results")
     work = tiny.rendered(config, "two")
-    write, count = canonical_json._flush, 0
+    write, count = atomic_io._flush, 0
 
     def full(*arguments: Any) -> None:
         nonlocal count
@@ -281,7 +281,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     if step == "rename":
         monkeypatch.setattr(publish.os, "rename", full)
     else:
-        monkeypatch.setattr(canonical_json, "_flush", full)
+        monkeypatch.setattr(atomic_io, "_flush", full)
     with pytest.raises(LessonError, match="No space left on device"):
         publish.publish(work)
     assert state(tmp_path / "results") == before

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from lessonpress import __version__
 from lessonpress.authoring import repository
 from lessonpress.build import source_record
-from lessonpress.core import atomic_io, canonical_json, config
+from lessonpress.core import atomic_io, config
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
@@ -140,7 +140,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
         done.append(path)
         write(path, text)
 
-    monkeypatch.setattr(canonical_json, "write", until_full)
+    monkeypatch.setattr(atomic_io, "write", until_full)
     (tmp_path / "lessons").mkdir()
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(OSError, match="No space left"):

@@ -245,7 +245,7 @@ def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, o
     """CI kills jobs without a word: the worker goes with its parent, which can do nothing any more."""
     (tmp_path / "sleeper.py").write_text(program("open('/dev/null', 'w'); time.sleep(900)"))
     code = (
-        "import sys\nfrom pathlib import Path\nfrom lessonpress import supervise\n"
+        "import sys\nfrom pathlib import Path\nfrom lessonpress import sandbox as supervise\n"
         "from lessonpress.core.settings import Isolation, Limits\n"
         f"room, own = Path({str(tmp_path)!r}), supervise.child.environment\n"
         "supervise.child.environment = lambda scratch: {**own(scratch), 'PYTHONPATH': str(room)}\n"

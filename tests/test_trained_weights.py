@@ -196,7 +196,7 @@ def test_both_files_are_written_or_none(folder: Path, monkeypatch: pytest.Monkey
             raise OSError(28, "No space left on device")
         write(path, content)
 
-    monkeypatch.setattr(canonical_json, "write", full)
+    monkeypatch.setattr(atomic_io, "write", full)
     with pytest.raises(OSError, match="No space left"):
         trained_weights.store(folder, other, b"new")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

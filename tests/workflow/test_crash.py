@@ -401,7 +401,8 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
     """A publisher that is killed holds nobody up: the next one waits for nothing."""
     config = Config(results=str(tmp_path / "results"))
-    code = f"from lessonpress import lock; from pathlib import Path\nwith lock.alone(Path({config.results!r})):\n" \
+    code = "from lessonpress.core import lock; from pathlib import Path\n" \
+           f"with lock.alone(Path({config.results!r})):\n" \
            "    print('held', flush=True); import time; time.sleep(60)"  # fmt: skip
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
