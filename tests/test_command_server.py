@@ -35,7 +35,8 @@ CLIENT = code_digest.PACKAGE / "cli" / "command_client.py"
 # Commands of the test's own, put beside the rules': what a worker sees, and ways to end.
 COMMANDS = """
 import json, os, signal, sys, time
-from lessonpress import commands, supervise
+from lessonpress import sandbox
+from lessonpress.cli import commands
 from lessonpress.core.settings import Isolation, Limits
 
 def look(told):
@@ -59,7 +60,7 @@ def talk(told):
 commands.COMMANDS |= {"talk": talk,
     "look": look, "wait": wait, "fault": fault, "end": lambda told: sys.exit(int(told.words[0])),
     "words": lambda told: sys.exit("a reason"), "kill": lambda told: os.kill(os.getpid(), signal.SIGKILL),
-    "warm": lambda told: (supervise.warm(supervise.JUDGE, Limits(), Isolation()), look(told)),
+    "warm": lambda told: (sandbox.warm(sandbox.JUDGE, Limits(), Isolation()), look(told)),
 }
 """
 
