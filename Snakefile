@@ -20,8 +20,8 @@ rule all:
 
 
 onstart:
-    run_session.without_throttle(workflow)
+    snakemake_session.without_throttle(workflow)
 
 
 onerror:
-    run_session.renew_pages(STATE)
+    snakemake_session.renew_pages(STATE)

@@ -13,17 +13,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lessonpress import canon, execute, lesson, supervise
-from lessonpress.hashing import source
-from lessonpress.settings import Isolation, Limits
-from lessonpress.supervise import bubblewrap
+from lessonpress import sandbox
+from lessonpress.build import execute
+from lessonpress.build.source_record import source
+from lessonpress.core import canonical_json
+from lessonpress.core.settings import Isolation, Limits
+from lessonpress.lesson import reader
+from lessonpress.sandbox import bubblewrap
 from lessonpress.worker import confine
 
 AIM = 50.0  # milliseconds a lesson
 ROOT = Path(__file__).resolve().parents[1]
 BARE: Any = Isolation(minimum="posix-basic", bubblewrap="never")
 OUTER: Any = Isolation(minimum="posix-basic", bubblewrap="auto")
-NONE = supervise.Layers(())
+NONE = sandbox.Layers(())
 
 
 def milliseconds(work: Callable[[], object]) -> float:
@@ -33,29 +36,29 @@ def milliseconds(work: Callable[[], object]) -> float:
     return (time.perf_counter() - begin) * 1000
 
 
-def ways() -> dict[str, tuple[Isolation, supervise.Layers]]:
+def ways() -> dict[str, tuple[Isolation, sandbox.Layers]]:
     """How a worker can be started here: bare, and with one layer more each time."""
     found = {"bare child": (BARE, NONE)}
     for count in range(1, len(confine.LAYERS) + 1):
-        found[f"+ {confine.LAYERS[count - 1]}"] = (BARE, supervise.Layers(confine.LAYERS[:count]))
+        found[f"+ {confine.LAYERS[count - 1]}"] = (BARE, sandbox.Layers(confine.LAYERS[:count]))
     if bubblewrap.around([], ROOT, OUTER):
-        found["+ bubblewrap"] = (OUTER, supervise.ALL)
+        found["+ bubblewrap"] = (OUTER, sandbox.ALL)
     return found
 
 
 def measured(folder: Path, runs: int) -> dict[str, list[float]]:
     """Milliseconds of each way, `runs` times, after one round that counts for nothing."""
-    plan = source(lesson.read(folder))["plan"]
+    plan = source(reader.read(folder))["plan"]
     times: dict[str, list[float]] = {name: [] for name in ways()}
     with tempfile.TemporaryDirectory(prefix="bench-isolation-") as scratch:
         (Path(scratch) / "empty").mkdir()
-        (Path(scratch) / "plan.json").write_text(canon.compact(plan))
+        (Path(scratch) / "plan.json").write_text(canonical_json.compact(plan))
         mutants = execute.broken(plan, folder, Path(scratch) / "mutants")
         arguments = [str(Path(scratch) / "plan.json"), str(folder), str(mutants)]
-        given: Any = (supervise.MODEL, arguments, Path(scratch) / "empty", Limits())
+        given: Any = (sandbox.MODEL, arguments, Path(scratch) / "empty", Limits())
         for turn in range(runs + 1):
             for name, (isolation, layers) in ways().items():
-                took = milliseconds(lambda: supervise.run(*given, isolation, layers=layers))  # noqa: B023  # called now
+                took = milliseconds(lambda: sandbox.run(*given, isolation, layers=layers))  # noqa: B023  # called now
                 if turn:
                     times[name].append(took)
     return times

@@ -6,7 +6,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from lessonpress import layout, picture
+from lessonpress.graph import drawing, layout
 
 Graph = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
@@ -76,7 +76,7 @@ def main() -> None:
             times = [
                 seconds(lambda: layout.fold(layers, connections)),  # noqa: B023  # called before the next turn
                 seconds(lambda: layout.place(layers, connections)),  # noqa: B023
-                seconds(lambda: picture.svg(layers, connections, placement, title="")),  # noqa: B023
+                seconds(lambda: drawing.svg(layers, connections, placement, title="")),  # noqa: B023
             ]
             boxes = len(layout.place(layers, connections, collapsed=folded).boxes)
             print(f"{make.__name__:14}{len(placement.boxes):8}" + "".join(f"{t:9.3f}" for t in times) + f"{boxes:9}")

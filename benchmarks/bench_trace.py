@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from lessonpress import graph
+from lessonpress.graph import graph
 from lessonpress.worker import modules, run
 from lessonpress.worker.places import Places
 from lessonpress.worker.trace import Tracer

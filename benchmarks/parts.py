@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lessonpress import execute, page, steps, supervise
-from lessonpress.settings import Config
+from lessonpress import sandbox
+from lessonpress.build import execute, steps
+from lessonpress.core.settings import Config
+from lessonpress.web.page import rendering
 
 TIMES = 3  # of each part; its median counts
 PARTS = (
@@ -18,9 +20,9 @@ PARTS = (
 def measured(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
     """Milliseconds on the wall of each part, as means over the lessons `sources`."""
     config = Config(lessons=str(sources[0].parent), work=str(scratch))
-    page.warm()
+    rendering.warm()
     found: list[Mapping[str, float]] = []
-    with supervise.kept():
+    with sandbox.kept():
         _one(config, sources[0])  # loads the libraries
         found = [_one(config, source) for source in sources]
     return {name: statistics.mean(told[name] for told in found) for name in PARTS}

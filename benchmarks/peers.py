@@ -15,7 +15,8 @@ from pathlib import Path
 
 from benchmarks import watched
 from benchmarks.watched import Took
-from lessonpress import hashing, lesson
+from lessonpress.build import source_record
+from lessonpress.lesson import reader
 
 PROJECT = Path(__file__).resolve().parents[1]
 PLACE = PROJECT / "work" / "benchmarks" / "venv"
@@ -101,7 +102,7 @@ def plans(folder: Path, sources: Sequence[Path], count: int) -> list[tuple[Path,
         source = sources[number % len(sources)]
         plan = folder / "plans" / f"{number}.json"
         plan.parent.mkdir(exist_ok=True)
-        plan.write_text(json.dumps(hashing.source(lesson.read(source))["plan"]), encoding="utf-8")
+        plan.write_text(json.dumps(source_record.source(reader.read(source))["plan"]), encoding="utf-8")
         out.append((source, plan))
     return out
 

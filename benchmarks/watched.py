@@ -91,7 +91,7 @@ def _servers() -> list[int]:
         with contextlib.suppress(OSError):
             words = path.read_bytes().split(b"\0")
             own = int(path.parent.name)
-            if b"lessonpress.verb_server" in words and not _is_forked(own):
+            if b"lessonpress.cli.command_server" in words and not _is_forked(own):
                 found.append(own)
     return found
 
@@ -100,5 +100,5 @@ def _is_forked(pid: int) -> bool:
     """Whether a process is a worker of such a one, which has the same command line."""
     parent = (Path("/proc") / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[1].decode()
     with contextlib.suppress(OSError):
-        return b"lessonpress.verb_server" in (Path("/proc") / parent / "cmdline").read_bytes().split(b"\0")
+        return b"lessonpress.cli.command_server" in (Path("/proc") / parent / "cmdline").read_bytes().split(b"\0")
     return False

@@ -19,8 +19,8 @@ if ! "$python" -c 'import lessonpress' 2>/dev/null; then
     echo "$python has no lessonpress. Name an interpreter that has: PYTHON=/path/to/python $0" >&2
     exit 1
 fi
-results=$("$python" -c 'from lessonpress import config; print(config.read().results)')
-work=$("$python" -c 'from lessonpress import config; print(config.read().work)')
+results=$("$python" -c 'from lessonpress.core import config; print(config.read().results)')
+work=$("$python" -c 'from lessonpress.core import config; print(config.read().work)')
 failed=0
 
 step() { # WORDS COMMAND…

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from lessonpress import canon, config, recipe, schema
+from lessonpress.core import canonical_json, config
+from lessonpress.lesson import recipe
+from lessonpress.revision import schema
 
 PROJECT = Path(__file__).resolve().parents[1]
 WRITTEN = {
@@ -12,4 +14,4 @@ WRITTEN = {
 
 if __name__ == "__main__":
     for name, made in WRITTEN.items():
-        (PROJECT / name).write_text(canon.pretty(made()), encoding="utf-8")
+        (PROJECT / name).write_text(canonical_json.pretty(made()), encoding="utf-8")

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import artifact, canon
-from lessonpress.errors import LessonError, LessonErrors, WrongUsage
+from lessonpress.build import artifact
+from lessonpress.core import atomic_io, canonical_json
+from lessonpress.core.errors import LessonError, LessonErrors, WrongUsage
 
 MADE_FROM = "5eed" * 16
 BODY = {"slug": "echo", "words": "Größe, 3 < 4", "numbers": [1, 2.5, None]}
@@ -34,7 +35,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     found = artifact.read(path)
     assert found
     assert (found.made_from, dict(found.body), found.mistakes) == (MADE_FROM, BODY, ())
-    assert found.digest == canon.digest(path.read_bytes())
+    assert found.digest == canonical_json.digest(path.read_bytes())
     assert (tmp_path / "new" / "revision" / "worker" / "run.py").read_bytes() == b"run\n"
     found.raise_mistakes()
 
@@ -44,8 +45,8 @@ def test_it_is_json_that_begins_with_what_it_was_made_from(tmp_path: Path) -> No
     text = written(tmp_path).read_text("utf-8")
     told = json.loads(text)
     assert list(told) == ["madeFrom", "beside", "mistakes", *BODY, "sha256"]
-    assert told["sha256"] == canon.digest(text[: text.rindex(',"sha256"')])
-    assert told["beside"]["table.csv"] == canon.digest(b"a,b\n")
+    assert told["sha256"] == canonical_json.digest(text[: text.rindex(',"sha256"')])
+    assert told["beside"]["table.csv"] == canonical_json.digest(b"a,b\n")
     assert artifact.made_from(tmp_path / "it.json") == MADE_FROM
 
 
@@ -74,7 +75,7 @@ def test_a_mistake_may_name_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 def sealed(text: str) -> bytes:
     """A text with the seal that an artifact would have."""
-    return f'{text},"sha256":"{canon.digest(text)}"}}\n'.encode()
+    return f'{text},"sha256":"{canonical_json.digest(text)}"}}\n'.encode()
 
 
 def changed(name: str, old: bytes, new: bytes) -> Callable[[Path], object]:
@@ -153,7 +154,7 @@ def test_a_copy_is_whole_and_leaves_the_first_alone(tmp_path: Path) -> None:
 def test_an_artifact_is_written_after_what_lies_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that is full, or a kill, leaves none that vouches for files that are not there."""
     written(tmp_path)
-    draft, written_files = canon.draft, list[str]()
+    draft, written_files = atomic_io.draft, list[str]()
 
     def full(path: Path, content: bytes | str) -> None:
         if path.name == "it.json":
@@ -161,7 +162,7 @@ def test_an_artifact_is_written_after_what_lies_beside_it(tmp_path: Path, monkey
         written_files.append(path.name)
         draft(path, content)
 
-    monkeypatch.setattr(canon, "draft", full)
+    monkeypatch.setattr(atomic_io, "draft", full)
     with pytest.raises(OSError, match="No space"):
         artifact.write(tmp_path / "it.json", MADE_FROM, BODY, {"table.csv": b"new"})
     assert written_files == ["table.csv"]

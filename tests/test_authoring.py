@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon
 from lessonpress.__main__ import main
+from lessonpress.core import atomic_io
 from tests import tiny
 
 
@@ -91,7 +91,7 @@ def test_a_taken_port_is_wrong_usage(
 ) -> None:
     """For the site and for a preview that is watched, with another port to type."""
     tiny.write(tmp_path / "lessons" / "echo")
-    canon.write(tmp_path / "results" / "index.html", "front")
+    atomic_io.write(tmp_path / "results" / "index.html", "front")
     monkeypatch.chdir(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -130,7 +130,7 @@ def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int | str | 
 
 def test_serve_shows_the_site_until_it_is_interrupted(tmp_path: Path) -> None:
     """It names its address first; Ctrl-C is an end and no error, and leaves no traceback."""
-    canon.write(tmp_path / "results" / "index.html", "front")
+    atomic_io.write(tmp_path / "results" / "index.html", "front")
     command = [sys.executable, "-m", "lessonpress", "serve", "--port", "0"]
     started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**os.environ, "PYTHONUNBUFFERED": ""})  # fmt: skip

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lessonpress import lesson
-from lessonpress.errors import LessonError
-from lessonpress.page import binding
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson import reader
+from lessonpress.web.page import binding
 from tests import tiny
 
 RECIPE = """\
@@ -38,13 +38,13 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def read(tmp_path: Path, note: str = "", questions: str = "") -> lesson.Lesson:
+def read(tmp_path: Path, note: str = "", questions: str = "") -> reader.Lesson:
     """A lesson whose first case has a note, and with questions."""
     text = RECIPE.replace("NOTE", note.replace("\\", "\\\\").replace('"', '\\"')).replace("QUESTIONS", questions)
-    return lesson.read(tiny.write(tmp_path / "echo", recipe=text))
+    return reader.read(tiny.write(tmp_path / "echo", recipe=text))
 
 
-def note(read: lesson.Lesson) -> str:
+def note(read: reader.Lesson) -> str:
     """The first case's note, bound."""
     experiment = binding.bound(read, CASES).recipe.experiment
     assert experiment is not None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress import bundle
+from lessonpress.revision import bundle
 
 FILES = {
     "model.py": b"x = 1\n",

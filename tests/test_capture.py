@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessonpress import canon, capture
+from lessonpress.core import canonical_json
+from lessonpress.sandbox import capture
 from lessonpress.worker import recorded
 from tests import tiny
 
@@ -30,7 +31,7 @@ ANSWER = answer()
 
 def read_whole(found: dict[str, Any]) -> None:
     """What every later room does first: every array of every run, and canonical bytes."""
-    assert canon.compact(found).encode()
+    assert canonical_json.compact(found).encode()
     for run in recorded.Runs(found).values():
         for value in run.run["values"]:
             array = recorded.array(value, found["blobs"])
@@ -253,7 +254,7 @@ def test_any_bytes_are_json_or_malformed(line: bytes) -> None:
         found = capture.loads(line)
     except capture.Malformed:
         return
-    assert canon.compact(found).encode()
+    assert canonical_json.compact(found).encode()
 
 
 def test_good_json_is_read() -> None:

@@ -9,72 +9,99 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import code_digest, shipped
-from lessonpress.settings import Config, Isolation, Limits
+from lessonpress.build import code_digest
+from lessonpress.core import resources
+from lessonpress.core.settings import Config, Isolation, Limits
 from tests import tiny
-from tests.test_rooms import imports_of, module_of, room_of
+from tests.test_layers import imports_of, module_of
 
 PACKAGE = code_digest.PACKAGE
-BEGINS = {"hash": "hashing"}  # all others are called as their step
-ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+AROUND = ("build.artifact", "build.lesson_build", "build.steps")
+BEGINS = {
+    "hash": "build.source_record", "execute": "build.execute", "record": "build.record", "check": "build.check",
+    "render": "build.render", "publish": "publishing.publish", "site": "publishing.site",
+}  # fmt: skip
 
 
-def named(file: Path) -> set[str]:
-    """The rooms that a file names: by any import, wherever it stands, or as a module to run."""
-    tree, module = ast.parse(file.read_text("utf-8")), module_of(file)
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    found = {room_of(name) for _, name in imports_of(tree, package) if name.split(".")[0] == "lessonpress"}
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return (found | {room_of(text) for text in texts if re.fullmatch(r"lessonpress(\.\w+)+", text)}) & ROOMS
+def module_file(module: str) -> Path:
+    """The file of a module by its name inside the package."""
+    stem = PACKAGE / module.replace(".", "/")
+    return stem / "__init__.py" if stem.is_dir() else stem.with_suffix(".py")
 
 
-def files_of(room: str) -> list[Path]:
-    """The Python files of a room, be it one file or a folder."""
-    return sorted((PACKAGE / room).rglob("*.py")) if (PACKAGE / room).is_dir() else [PACKAGE / f"{room}.py"]
+def inside(name: str) -> str:
+    """The module, by its name inside the package, in which a dotted name lies; empty for the package itself."""
+    parts = name.split(".")[1:]
+    while parts and not module_file(".".join(parts)).is_file():
+        parts.pop()
+    return ".".join(parts)
 
 
 @cache
-def reach(room: str) -> frozenset[str]:
-    """A room and every room that it imports, directly or not; through the one that names all steps none is reached."""
-    seen, waiting = set[str](), [room]
+def named(module: str) -> frozenset[str]:
+    """The modules that a module names: by any import, wherever it stands, or as one to run; and their packages."""
+    file = module_file(module)
+    tree, own = ast.parse(file.read_text("utf-8")), module_of(file)
+    package = own if file.name == "__init__.py" else own.rpartition(".")[0]
+    found = {name for _, name in imports_of(tree, package) if name.split(".")[0] == "lessonpress"}
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    found |= {text for text in texts if re.fullmatch(r"lessonpress(\.\w+)+", text)}
+    modules = {inside(name) for name in found} - {""}
+    return frozenset(modules | {module.rsplit(".", depth)[0] for module in modules
+                                for depth in range(1, module.count(".") + 1)})  # fmt: skip
+
+
+def reach(begin: str) -> set[str]:
+    """A module and all that it imports, directly or not; through the one that names all steps none is reached."""
+    seen, waiting = set[str](), [begin]
     while waiting:
         one = waiting.pop()
         if one not in seen:
             seen.add(one)
-            waiting += [found for file in files_of(one) for found in named(file) if one != "steps"]
-    return frozenset(seen)
+            waiting += named(one) if one != "build.steps" else ()
+    return seen
+
+
+def outside(modules: set[str] | frozenset[str]) -> set[str]:
+    """Without the worker's modules, which enter whole."""
+    return {module for module in modules if not module.startswith("worker")}
 
 
 @pytest.mark.parametrize("step", code_digest.STEPS)
 def test_a_steps_code_is_what_it_imports(step: str) -> None:
-    """A room that is left out would leave old results standing, one too many makes them again for nothing."""
-    begins = [BEGINS.get(step, step), *(("artifact", "lesson_build", "steps") if step != "site" else ())]
-    assert code_digest.rooms(step) == frozenset[str]().union(*map(reach, begins))
+    """A module that is left out would leave old results standing, one too many makes them again for nothing."""
+    begins = [BEGINS[step], *(AROUND if step != "site" else ())]
+    expected = set().union(*map(reach, begins))
+    assert outside(code_digest.modules(step)) == outside(expected)
+    worker = set((PACKAGE / "worker").glob("*.py"))
+    own = worker & set(code_digest.files(step))
+    assert own == (worker if any(module.startswith("worker") for module in expected) else set())
 
 
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("from lessonpress import plan, page as shown\n", {"plan", "page"}),
-        ("from lessonpress import (\n    plan,\n    page,\n)  # fmt: skip\n", {"plan", "page"}),
-        ("import lessonpress.plan\n", {"plan"}),
-        ("from lessonpress.page.view import Page\n", {"page"}),
-        ("def late():\n    from lessonpress import plan\n", {"plan"}),
-        ("if TYPE_CHECKING:\n    from lessonpress.plan import Plan\n", {"plan"}),
-        ("importlib.import_module('lessonpress.plan')\n", {"plan"}),
-        ('MODEL = "lessonpress.worker.program"\n', {"worker"}),
+        ("from lessonpress.lesson import plan, page as shown\n", {"lesson", "lesson.plan", "lesson.page"}),
+        ("from lessonpress.lesson import (\n    plan,\n    page,\n)  # fmt: skip\n",
+         {"lesson", "lesson.plan", "lesson.page"}),
+        ("from lessonpress.lesson.page import Page\n", {"lesson", "lesson.page"}),
+        ("def late():\n    from lessonpress.lesson import plan\n", {"lesson", "lesson.plan"}),
+        ("if TYPE_CHECKING:\n    from lessonpress.lesson.plan import Plan\n", {"lesson", "lesson.plan"}),
+        ('MODEL = "lessonpress.worker.program"\n', {"worker", "worker.program"}),
         ("from lessonpress import __version__\nimport json\n", set()),
     ],
-)
+)  # fmt: skip
 def test_every_form_of_import_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, expected: set[str]
 ) -> None:
     """On one line or several, inside functions, for types only, by a name in a string."""
-    for room in ("plan", "page", "worker"):
-        (tmp_path / f"{room}.py").touch()
-    (tmp_path / "site.py").write_text(code)
+    for name in ("lesson/__init__", "lesson/plan", "lesson/page", "worker/__init__", "worker/program",
+                 "publishing/__init__"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.py").touch()
+    (tmp_path / "publishing" / "site.py").write_text(code)
     monkeypatch.setattr(code_digest, "PACKAGE", tmp_path)
-    assert code_digest.rooms("site") == {"site", *expected}
+    assert code_digest.modules("site") == {"publishing.site", *expected}
 
 
 @pytest.mark.parametrize("step", code_digest.STEPS)
@@ -82,10 +109,11 @@ def test_every_file_of_a_step_is_there(step: str) -> None:
     """The digest is made of files that exist, scripts and templates included."""
     files = code_digest.files(step)
     assert all(path.is_file() for path in files)
-    assert PACKAGE / f"{BEGINS.get(step, step)}.py" in files
-    shows = "page" in code_digest.rooms(step)
-    assert (shipped.path("templates") / "lesson.html.jinja" in files) is shows
-    assert (PACKAGE / "operations" / "interpreter.js" in files) is shows
+    assert module_file(BEGINS[step]) in files
+    shows = "web.page.rendering" in code_digest.modules(step)
+    assert (resources.path("templates") / "lesson.html.jinja" in files) is shows
+    replays = any(module.startswith("replay.operations") for module in code_digest.modules(step))
+    assert (PACKAGE / "replay" / "operations" / "interpreter.js" in files) is replays
 
 
 def copies(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -100,12 +128,12 @@ def copies(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("page/view.py", {"render", "publish", "site"}),
-        ("render.py", {"render", "publish"}),
-        ("supervise/server.py", {"execute", "record", "check", "publish"}),
-        ("specs.py", {"hash"}),
-        ("worker/trace.py", {"execute", "record", "check", "render", "publish", "site"}),
-        ("cli.py", set()),
+        ("web/page/view_models.py", {"render", "publish"}),
+        ("build/render.py", {"render", "publish"}),
+        ("sandbox/server.py", {"execute", "record", "check", "publish"}),
+        ("lesson/input_specs.py", {"hash"}),
+        ("worker/trace.py", {"execute", "record", "check", "render", "publish"}),
+        ("cli/main.py", set()),
         ("__init__.py", set()),
     ],
 )
@@ -126,15 +154,15 @@ def test_an_installed_package_has_the_same_digests(tmp_path: Path, monkeypatch: 
     """A wheel carries its templates inside the package: the same code is the same wherever it lies."""
     before = code_digest.digests()
     package = next(copies(tmp_path, monkeypatch))
-    shutil.copytree(shipped.path("templates"), package / "templates")
-    monkeypatch.setattr(shipped, "PACKAGE", package)
-    assert shipped.path("templates") == package / "templates"
+    shutil.copytree(resources.path("templates"), package / "templates")
+    monkeypatch.setattr(resources, "PACKAGE", package)
+    assert resources.path("templates") == package / "templates"
     assert code_digest.digests() == before
 
 
 def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
     """The files that `init` and `new` write are templates too, but nothing is rendered again because of them."""
-    folder = shipped.path("templates")
+    folder = resources.path("templates")
     starters = {path for name in code_digest.STARTERS for path in (folder / name).rglob("*") if path.is_file()}
     assert starters
     assert not starters & set(code_digest.files("render"))
@@ -210,7 +238,7 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """The digests are asked for at every start of Snakemake, and for every lesson."""
     next(copies(tmp_path, monkeypatch))
     read, own = [], Path.read_bytes
-    templates = len([path for path in code_digest.files("site") if shipped.path("templates") in path.parents])
+    templates = len([path for path in code_digest.files("site") if resources.path("templates") in path.parents])
     monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), own(path))[1])
     for _ in range(2):
         code_digest.digests()

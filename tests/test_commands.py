@@ -11,24 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import (
-    artifact,
-    canon,
-    cli,
-    code_digest,
-    command_line,
-    commands,
-    history,
-    publish,
-    steps,
-    supervise,
-    variables,
-    verify,
-)
-from lessonpress.commands import Told
-from lessonpress.errors import LessonError, RetryableError
-from lessonpress.settings import Config
-from lessonpress.steps import Made
+from lessonpress import sandbox
+from lessonpress.build import artifact, code_digest, steps
+from lessonpress.build.steps import Made
+from lessonpress.cli import command_line, commands, main
+from lessonpress.cli.commands import Told
+from lessonpress.core import atomic_io, canonical_json, variables
+from lessonpress.core.errors import LessonError, RetryableError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import publish, verify
+from lessonpress.revision import history
 from tests import tiny
 
 SLUG = "echo"
@@ -112,7 +104,7 @@ def test_words_of_a_rule_need_no_option_parser(line: str) -> None:
 def test_a_rules_command_imports_no_option_parser(typed: Typed) -> None:
     """It is a tenth of a second for every job; a line with `--help` in it does."""
     code = (
-        "import sys; from lessonpress import command_line\n"
+        "import sys; from lessonpress.cli import command_line\n"
         "try: command_line.main(sys.argv[1:])\nexcept SystemExit: pass\n"
         "print(*sys.modules)"
     )
@@ -130,7 +122,7 @@ def test_every_rules_command_is_one(project: Path) -> None:
     called = {line.split('"lessonpress ')[1].split()[0] for line in text.splitlines() if '"lessonpress ' in line}
     assert len(called) > 8
     assert called - set(commands.COMMANDS) == {"prepare", "verify"}
-    typed = {info.name or getattr(info.callback, "__name__", "") for info in cli.app.registered_commands}
+    typed = {info.name or getattr(info.callback, "__name__", "") for info in main.app.registered_commands}
     assert set(commands.COMMANDS) - typed == {"name", "compare", "report"}  # of no use to a person
 
 
@@ -298,7 +290,7 @@ def test_receipts_of_the_pages_are_swept(typed: Typed) -> None:
     """The last ones stay, with the one that was just written, however old the clock makes it."""
     for number in range(12):
         path = Path("work/site", f"{number:016x}.json")
-        canon.write(path, "{}")
+        atomic_io.write(path, "{}")
         path.with_suffix(".log").touch()
         os.utime(path, (1000 + number, 1000 + number))
     receipt = Path("work/site", f"{0:016x}.json")
@@ -339,14 +331,14 @@ def test_verdicts_go_into_files_and_reports(typed: Typed, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(verify, "lesson", verdict)
     for name in ("earlier/echo.json", "0a/kept.txt"):
-        canon.write(Path("work/verify/_runs") / name, "x")
-    canon.write(Path("work/verify/echo/file"), "x")
+        atomic_io.write(Path("work/verify/_runs") / name, "x")
+    atomic_io.write(Path("work/verify/echo/file"), "x")
     assert typed("compare", SLUG, "--receipt", "work/verify/_runs/0a/echo.json") == (0, "", "")
     code, out, _ = typed("report", "work/verify/_runs/0a")
     assert (code, out.splitlines()[-1]) == (0, "All is good: 2 lessons verified.")
     assert asked == [SLUG, "other"]
     assert sorted(path.name for path in Path("work/verify/_runs").iterdir()) == ["0a"]
-    report = canon.read(Path("work/verify/report.json"))
+    report = canonical_json.read(Path("work/verify/report.json"))
     assert [(told["slug"], told["numbers"], told["seconds"]) for told in report["lessons"]] == [
         ("echo", {"a": 1}, 2.0), ("other", {"a": 1}, 2.0),
     ]  # fmt: skip
@@ -363,12 +355,12 @@ def test_a_report_of_any_folder_removes_nothing_but_verdicts(typed: Typed, monke
 def test_servers_load_while_a_new_lesson_is_read(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a model will run, and where servers are kept; an edit of words loads nothing."""
     loaded: list[str] = []
-    monkeypatch.setattr(supervise, "warm", lambda program, *_: loaded.append(program))
+    monkeypatch.setattr(sandbox, "warm", lambda program, *_: loaded.append(program))
     assert typed("hash", SLUG)[0] == 0
     assert loaded == []
-    monkeypatch.setattr(supervise, "keeps", lambda: True)
+    monkeypatch.setattr(sandbox, "keeps", lambda: True)
     assert typed("hash", SLUG)[0] == 0
-    assert set(loaded) == {supervise.MODEL, supervise.JUDGE}
+    assert set(loaded) == {sandbox.MODEL, sandbox.JUDGE}
     assert typed("render", SLUG)[0] == 0
     loaded.clear()
     tiny.edit(Path("lessons") / SLUG / "lesson.yaml", "title: Echo", "title: Ecco")
@@ -376,7 +368,7 @@ def test_servers_load_while_a_new_lesson_is_read(typed: Typed, monkeypatch: pyte
     assert loaded == []
     tiny.edit(Path("lessons") / SLUG / "model.py", "x + 1", "x * 2 + 1")
     assert typed("hash", SLUG)[0] == 0
-    assert set(loaded) == {supervise.MODEL, supervise.JUDGE}
+    assert set(loaded) == {sandbox.MODEL, sandbox.JUDGE}
 
 
 ENDS: dict[str, tuple[BaseException, int, str]] = {
@@ -403,7 +395,7 @@ def test_every_failure_is_words_and_a_code(typed: Typed, monkeypatch: pytest.Mon
 def test_a_closed_pipe_is_the_end_of_talking() -> None:
     """`lessonpress … | head -1`: exit code 1, and nothing on standard error."""
     code = (
-        "import sys; from lessonpress import command_line, commands\n"
+        "import sys; from lessonpress.cli import command_line, commands\n"
         "def talk(told):\n    while True: commands.say('words' * 1000)\n"
         "commands.COMMANDS['site'] = talk; command_line.main(['site'])"
     )

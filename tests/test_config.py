@@ -5,9 +5,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lessonpress import canon, config
-from lessonpress.errors import LessonError, WrongUsage
-from lessonpress.settings import Config, Limits, Site
+from lessonpress.core import canonical_json, config
+from lessonpress.core.errors import LessonError, WrongUsage
+from lessonpress.core.settings import Config, Limits, Site
 
 
 def told(path: Path, text: str) -> str:
@@ -94,7 +94,7 @@ def test_a_file_that_is_no_text_is_one_message(tmp_path: Path) -> None:
 
 def test_the_published_schema_is_the_settings_own(project: Path) -> None:
     """workflow/schemas/config.schema.json says what the settings record says, with a default for every key."""
-    schema = canon.read(project / "workflow" / "schemas" / "config.schema.json")
+    schema = canonical_json.read(project / "workflow" / "schemas" / "config.schema.json")
     assert schema == config.schema(), (
         "write it anew: canon.write(Path('workflow/schemas/config.schema.json'), canon.pretty(config.schema()))"
     )
@@ -107,7 +107,7 @@ def test_the_published_schema_is_the_settings_own(project: Path) -> None:
 
 def test_the_repositorys_own_settings_fit_the_schema(project: Path) -> None:
     """The settings file in use is valid for any reader of JSON Schema, and for us."""
-    schema = canon.read(project / "workflow" / "schemas" / "config.schema.json")
+    schema = canonical_json.read(project / "workflow" / "schemas" / "config.schema.json")
     jsonschema.validate(config.read(project / "config.yaml").model_dump(mode="json"), schema)
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from lessonpress import doctor, history, integrity, prune, publish, site, steps
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.build import steps
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import doctor, integrity, prune, publish, site
+from lessonpress.revision import history
 from tests import tiny
 
 SLUG = "echo"

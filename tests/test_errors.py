@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from lessonpress.errors import LessonError, LessonErrors, RetryableError, WrongUsage, is_proven
+from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, WrongUsage, is_proven
 
 
 @pytest.mark.parametrize(

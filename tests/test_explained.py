@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import operations
-from lessonpress.page import rendering, scripts
+from lessonpress.replay import operations
+from lessonpress.web.page import rendering, scripts
 from tests import javascript_runner
 from tests.operation_cases import ALL
 from tests.test_operations import bound, job

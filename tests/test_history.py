@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import history
-from lessonpress.errors import LessonError
+from lessonpress.core.errors import LessonError
+from lessonpress.revision import history
 
 AT = "2026-01-01T00:00:00+00:00"
 

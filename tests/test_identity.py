@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lessonpress import identity
-from lessonpress.page import NO_REVISION, blanked
+from lessonpress.revision import identity
+from lessonpress.web.page.volatile import NO_REVISION, blanked
 from tests import tiny
 
 SOURCE = {"slug": "pair", "digests": {"source": "s", "recipe": "r", "prose": "p", "checks": "c"}}

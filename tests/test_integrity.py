@@ -10,8 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from lessonpress import bundle, canon, history, identity, integrity
-from lessonpress.settings import Config
+from lessonpress.core import canonical_json
+from lessonpress.core.settings import Config
+from lessonpress.publishing import integrity
+from lessonpress.revision import bundle, history, identity
 from tests import tiny
 
 SLUG = "echo"
@@ -55,23 +57,23 @@ def test_every_file_is_covered_by_a_digest_or_made_again(files: dict[str, bytes]
     assert sorted(listed) == sorted(set(files) - {"SHA256SUMS", "bundle.zip"})
     assert bundle.checksums(files) == files["SHA256SUMS"]
     assert bundle.zipped(files, f"{SLUG}-{folder.name}") == files["bundle.zip"]
-    assert canon.digest(files["identity.json"]).startswith(folder.name)
+    assert canonical_json.digest(files["identity.json"]).startswith(folder.name)
     assert list(integrity.faults(files, SLUG, folder.name)) == []
 
 
 def test_any_bit_of_a_listed_file_is_found(files: dict[str, bytes]) -> None:
     """Every bit of a small file, 500 of a larger one: its digest is no longer the listed one, and it alone is named."""
-    digests = {name: canon.digest(data) for name, data in files.items()}
+    digests = {name: canonical_json.digest(data) for name, data in files.items()}
     for name in set(files) - {"SHA256SUMS", "bundle.zip"}:
         assert integrity.summed(files["SHA256SUMS"], digests) == []
         for data in flips(files[name], MANY):
-            found = integrity.summed(files["SHA256SUMS"], {**digests, name: canon.digest(data)})
+            found = integrity.summed(files["SHA256SUMS"], {**digests, name: canonical_json.digest(data)})
             assert found == [(name, "its bytes are not the published ones")]
 
 
 def test_every_bit_of_the_list_of_digests_is_found(files: dict[str, bytes]) -> None:
     """All of them: a digest, a name, a space or a line feed of SHA256SUMS that is another one contradicts the files."""
-    digests = {name: canon.digest(data) for name, data in files.items()}
+    digests = {name: canonical_json.digest(data) for name, data in files.items()}
     for data in flips(files["SHA256SUMS"], 8 * len(files["SHA256SUMS"])):
         assert integrity.summed(data, digests), data
 
@@ -80,7 +82,7 @@ def test_every_bit_of_the_identity_gives_another_name(files: dict[str, bytes], f
     """All of them: the folder's name is the digest of identity.json."""
     for data in flips(files["identity.json"], 8 * len(files["identity.json"])):
         assert identity.revision(data.decode("latin-1")) != folder.name
-        assert canon.digest(data)[:16] != folder.name
+        assert canonical_json.digest(data)[:16] != folder.name
 
 
 @pytest.mark.parametrize("name", integrity.CORE)
@@ -161,11 +163,11 @@ def test_verify_py_finds_any_bit_that_the_bundle_holds(files: dict[str, bytes], 
         here = tmp_path / str(at)
         verify = verifier(here)
         assert list(verify.faults()) == []
-        whole = {here / name: canon.digest(data) for name, data in given.items()}
+        whole = {here / name: canonical_json.digest(data) for name, data in given.items()}
         for name in set(given) - {"bundle.zip"}:
             for data in flips(given[name], 60 if name in integrity.CORE else 4):
                 (here / name).write_bytes(data)
-                changed = {**whole, here / name: canon.digest(data)}
+                changed = {**whole, here / name: canonical_json.digest(data)}
                 verify.digest = changed.__getitem__
                 assert told(verify), name
             (here / name).write_bytes(given[name])

@@ -10,7 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lessonpress import canon, lesson_files, recipe, schema, variables
+from lessonpress.core import canonical_json, variables
+from lessonpress.lesson import lesson_files, recipe
+from lessonpress.revision import schema
 
 # The words of JSON Schema 2020-12 that our schemas use; any other would be passed over by a validator in silence.
 WORDS = frozenset({
@@ -77,13 +79,13 @@ def test_what_is_published_has_no_key_that_its_schema_lacks(project: Path) -> No
     found = sorted(project.glob("results/models/*/*/manifest.json"))
     assert found
     for path in found:
-        strict.validate(canon.read(path))
+        strict.validate(canonical_json.read(path))
 
 
 def test_the_strict_schema_notices_a_key_that_nobody_declared(project: Path) -> None:
     """Strict is strict in every part, not only at the top."""
     path = next(iter(sorted(project.glob("results/models/*/*/manifest.json"))))
-    manifest = canon.read(path)
+    manifest = canonical_json.read(path)
     manifest["provenance"]["surprise"] = 1
     assert not jsonschema.Draft202012Validator(schema.strict()).is_valid(manifest)
     assert jsonschema.Draft202012Validator(schema.document()).is_valid(manifest)
@@ -91,7 +93,7 @@ def test_the_strict_schema_notices_a_key_that_nobody_declared(project: Path) -> 
 
 def test_the_client_of_a_run_says_the_same_variable(project: Path) -> None:
     """It imports nothing, so it has its own copy of the one name that it needs."""
-    source = Path(variables.__file__).with_name("verb_client.py").read_text(encoding="utf-8")
+    source = (project / "src/lessonpress/cli/command_client.py").read_text(encoding="utf-8")
     texts = {node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
     assert {text for text in texts if str(text).startswith("LESSONPRESS_")} == {variables.RUN}
 

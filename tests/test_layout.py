@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessonpress import layout
-from lessonpress.layout import Box, Placement, columns, order, rank, text
+from lessonpress.graph import layout
+from lessonpress.graph.layout import Box, Placement, columns, order, rank, text
 from tests.graph_sample import (
     SAMPLES,
     Graph,

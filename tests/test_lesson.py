@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import hashing, lesson
-from lessonpress.errors import LessonError
+from lessonpress.build import source_record
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson import reader
 from tests import tiny
 
 FULL = """\
@@ -54,7 +55,7 @@ mutants:
 
 def read(folder: Path) -> None:
     """Everything that is found out without running the lesson."""
-    hashing.source(lesson.read(folder))
+    source_record.source(reader.read(folder))
 
 
 def mistake(folder: Path, recipe: str, **files: str) -> str:
@@ -348,7 +349,7 @@ def test_a_lesson_is_not_called_like_a_folder_of_ours(tmp_path: Path, slug: str)
     text = (echo / "lesson.yaml").read_text(encoding="utf-8").replace("slug: echo", f"slug: {slug}")
     (echo / "lesson.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(LessonError, match=rf"lesson.yaml:\d+: slug: '{slug}' is a folder of lessonpress's own"):
-        lesson.read(echo.rename(tmp_path / slug))
+        reader.read(echo.rename(tmp_path / slug))
 
 
 def test_a_shared_mistake_is_told_once(tmp_path: Path) -> None:
@@ -386,7 +387,7 @@ def test_a_recipe_is_a_mapping(tmp_path: Path, text: str) -> None:
 def test_a_folder_without_a_recipe_is_no_lesson(tmp_path: Path) -> None:
     """The message names the folder that was looked into."""
     with pytest.raises(LessonError, match="nowhere: there is no such folder"):
-        lesson.read(tmp_path / "nowhere")
+        reader.read(tmp_path / "nowhere")
 
 
 def test_a_recipe_that_is_no_text_is_one_message(tmp_path: Path) -> None:
@@ -394,7 +395,7 @@ def test_a_recipe_that_is_no_text_is_one_message(tmp_path: Path) -> None:
     folder = tiny.write(tmp_path / "echo")
     (folder / "lesson.yaml").write_bytes(b"title: \xff\n")
     with pytest.raises(LessonError, match="byte 7 is no UTF-8"):
-        lesson.read(folder)
+        reader.read(folder)
 
 
 @pytest.mark.parametrize("link", ["notes.txt", "folder", "broken"])
@@ -410,7 +411,7 @@ def test_links_are_refused(tmp_path: Path, link: str) -> None:
     }[link]
     (folder / link).symlink_to(target)
     with pytest.raises(LessonError, match=f"{link}: this is a link"):
-        lesson.read(folder)
+        reader.read(folder)
 
 
 def test_special_files_are_refused(tmp_path: Path) -> None:
@@ -418,7 +419,7 @@ def test_special_files_are_refused(tmp_path: Path) -> None:
     folder = tiny.write(tmp_path / "echo")
     os.mkfifo(folder / "pipe")
     with pytest.raises(LessonError, match="pipe: this is a link or a special file"):
-        lesson.read(folder)
+        reader.read(folder)
 
 
 @pytest.mark.parametrize("name", ["run.py", "manifest.json", "worker/own.py", "values/x.npy", "SHA256SUMS"])
@@ -428,7 +429,7 @@ def test_published_names_are_reserved(tmp_path: Path, name: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text("")
     with pytest.raises(LessonError, match=r"a published file has this name; another name\. Rename yours"):
-        lesson.read(tmp_path / "echo")
+        reader.read(tmp_path / "echo")
 
 
 def test_caches_and_hidden_files_are_no_part_of_a_lesson(tmp_path: Path) -> None:
@@ -437,18 +438,18 @@ def test_caches_and_hidden_files_are_no_part_of_a_lesson(tmp_path: Path) -> None
     for name in ("__pycache__/model.pyc", ".git/config", ".hidden", "model.py~", "parts/deep.py", "data.npy"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("x")
-    assert sorted(lesson.read(folder).files) == ["data.npy", "lesson.yaml", "model.py", "parts/deep.py"]
+    assert sorted(reader.read(folder).files) == ["data.npy", "lesson.yaml", "model.py", "parts/deep.py"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_recipe(tmp_path: Path) -> None:
     """Some editors write one; the first key is still a key."""
     folder = tiny.write(tmp_path / "echo", recipe="\ufeff" + tiny.RECIPE)
-    assert lesson.read(folder).recipe.slug == "echo"
+    assert reader.read(folder).recipe.slug == "echo"
 
 
 def test_the_recipe_is_one_frozen_record(tmp_path: Path) -> None:
     """Nobody further down changes what a lesson says."""
-    recipe = lesson.read(tiny.write(tmp_path / "echo", recipe=FULL, checks="")).recipe
+    recipe = reader.read(tiny.write(tmp_path / "echo", recipe=FULL, checks="")).recipe
     with pytest.raises(ValueError, match="frozen"):
         recipe.title = "Other"  # type: ignore[misc]
 
@@ -469,10 +470,10 @@ def test_what_a_run_inherits_is_found_where_it_was_said(
     tmp_path: Path, number: int, key: tuple[str, ...], place: tuple[str | int, ...]
 ) -> None:
     """A mistake points at the innermost place that says the thing: the case, the experiment, the execution."""
-    read_lesson = lesson.read(tiny.write(tmp_path / "echo", recipe=FULL, checks=""))
+    read_lesson = reader.read(tiny.write(tmp_path / "echo", recipe=FULL, checks=""))
     assert read_lesson.said(number, *key) == place
 
 
 def test_the_tiny_lesson_is_good() -> None:
     """The lesson that many tests share reads without a mistake, and its source is JSON."""
-    assert json.loads(json.dumps(hashing.source(lesson.read(tiny.LESSON))))["slug"] == tiny.SLUG
+    assert json.loads(json.dumps(source_record.source(reader.read(tiny.LESSON))))["slug"] == tiny.SLUG

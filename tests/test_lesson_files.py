@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, lesson, lesson_files
-from lessonpress.errors import LessonError
+from lessonpress.core import atomic_io, canonical_json
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson import lesson_files, reader
 from tests import tiny
 
 
@@ -28,7 +29,7 @@ def digest(folder: Path) -> str:
 def test_what_no_slug_can_name_is_odd_and_what_is_hidden_is_nothing(tmp_path: Path) -> None:
     """A name that is too long for a file's would stop all others."""
     for name in ("good", "a" * 100, "b" * 101, "Not A Slug", ".trash"):
-        canon.write(tmp_path / name / "lesson.yaml", "")
+        atomic_io.write(tmp_path / name / "lesson.yaml", "")
     (tmp_path / "empty").mkdir()
     assert lesson_files.slugs(tmp_path) == ["a" * 100, "good"]
     assert lesson_files.odd_names(tmp_path) == ["Not A Slug", "b" * 101]
@@ -45,10 +46,10 @@ def test_snakemake_sees_the_files_that_a_lesson_is_made_of(folder: Path) -> None
     for name in ("__pycache__/model.pyc", ".git/config", ".hidden", "model.py~", "parts/deep.py", "data.npy"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("x")
-    assert lesson_files.paths(folder) == sorted(lesson.read(folder).files)
+    assert lesson_files.paths(folder) == sorted(reader.read(folder).files)
     assert lesson_files.paths(folder) == ["data.npy", "lesson.yaml", "model.py", "parts/deep.py"]
     assert lesson_files.entries(folder) == [
-        (name, canon.digest((folder / name).read_bytes())) for name in lesson_files.paths(folder)
+        (name, canonical_json.digest((folder / name).read_bytes())) for name in lesson_files.paths(folder)
     ]
 
 
@@ -59,7 +60,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
     "another name": (lambda folder: (folder / "model.py").rename(folder / "other.py"), True),
     "an empty file": (lambda folder: (folder / "data").touch(), True),
     "a file less": (lambda folder: (folder / "model.py").unlink(), True),
-    "another folder": (lambda folder: canon.write(folder / "a" / "model.py", "x"), True),
+    "another folder": (lambda folder: atomic_io.write(folder / "a" / "model.py", "x"), True),
     "an empty folder": (lambda folder: (folder / "empty").mkdir(), False),
     "an editor's copy": (lambda folder: (folder / "model.py~").write_text("x"), False),
     "a hidden file": (lambda folder: (folder / ".notes").write_text("x"), False),
@@ -126,7 +127,7 @@ def test_what_vanishes_while_it_is_listed_is_not_there(
     """Editors write beside a file and rename; a look in between tells the other files."""
     before = lesson_files.entries(folder)
     fleeting = folder / "fleeting" / "deep.py" if deep else folder / "fleeting"
-    canon.write(fleeting, "x")
+    atomic_io.write(fleeting, "x")
     assert len(lesson_files.entries(folder)) == len(before) + 1
     own = os.scandir
 
@@ -151,7 +152,7 @@ def test_a_lesson_that_is_not_there_has_no_files(tmp_path: Path) -> None:
 
 def test_a_folder_that_nobody_may_look_into_stops_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither Snakemake, which would publish no other lesson, nor this one: what is hashed is what is read."""
-    canon.write(folder / "private" / "key", "x")
+    atomic_io.write(folder / "private" / "key", "x")
     own = os.scandir
 
     def refused(at: str | Path) -> object:
@@ -160,4 +161,4 @@ def test_a_folder_that_nobody_may_look_into_stops_nothing(folder: Path, monkeypa
         return own(at)
 
     monkeypatch.setattr(os, "scandir", refused)
-    assert lesson_files.paths(folder) == ["lesson.yaml", "model.py"] == sorted(lesson.read(folder).files)
+    assert lesson_files.paths(folder) == ["lesson.yaml", "model.py"] == sorted(reader.read(folder).files)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lessonpress import lock
-from lessonpress.errors import LessonError
+from lessonpress.core import lock
+from lessonpress.core.errors import LessonError
 
 
 @pytest.fixture

@@ -8,12 +8,16 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lessonpress import canon, graph, hashing, lesson, manifest, record, schema
+from lessonpress.build import record, source_record
+from lessonpress.core import canonical_json
+from lessonpress.graph import graph
+from lessonpress.lesson import reader
+from lessonpress.revision import manifest, schema
 from tests import tiny
 from tests.test_record import RECIPE
 
 # A manifest of the site that lessonpress follows: its keys, ids and figures; its words are replaced.
-SEED = canon.read(Path(__file__).parent / "data" / "seed_manifest.json")
+SEED = canonical_json.read(Path(__file__).parent / "data" / "seed_manifest.json")
 SCHEMA = schema.document()
 CHECKS = [
     {
@@ -37,12 +41,11 @@ glossary: [{term: a, beginner: b, expert: c}]
 
 def made(folder: Path, recipe: str = RECIPE + PROSE) -> dict[str, Any]:
     """A whole manifest of the hand-made runs."""
-    read = lesson.read(tiny.write(folder / "echo", recipe=recipe, checks=""))
+    read = reader.read(tiny.write(folder / "echo", recipe=recipe, checks=""))
     captured = tiny.capture()
     cases = record.of(read, captured, lambda tasks: {(t["run"], t["id"]): 1.0 for t in tasks})
-    body = manifest.of(
-        read.recipe, hashing.source(read), captured, graph.of(captured), cases, CHECKS, REPLAY, "0" * 64, {}, "1" * 64
-    )
+    source, drawn = source_record.source(read), graph.of(captured)
+    body = manifest.of(read.recipe, source, captured, drawn, cases, CHECKS, REPLAY, "0" * 64, {}, "1" * 64)
     file = {"url": "/models/echo/0123456789abcdef/model.py", "sha256": "0" * 64, "bytes": 3}
     return {**body, "revision": "0123456789abcdef", "files": {"model.py": file}}
 
@@ -168,4 +171,4 @@ def test_large_arrays_lie_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_published_schema_is_the_generated_one(project: Path) -> None:
     """templates/manifest.schema.json is what schema.py says; write it anew with canon.pretty(schema.document())."""
     text = (project / "templates" / "manifest.schema.json").read_text(encoding="utf-8")
-    assert text == canon.pretty(schema.document())
+    assert text == canonical_json.pretty(schema.document())

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import artifact, mistakes, publish, steps
-from lessonpress.errors import LessonError, LessonErrors
-from lessonpress.settings import Config
+from lessonpress.build import artifact, steps
+from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.core.settings import Config
+from lessonpress.publishing import mistakes, publish
 from tests import tiny
 
 

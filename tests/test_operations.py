@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.overrides import get_testing_overrides
 
-from lessonpress import operations
+from lessonpress.replay import operations
 from tests import javascript_runner
 from tests.operation_cases import ALL, Case, LayerCase
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import page
-from lessonpress.errors import LessonError
-from lessonpress.page import arrays, heatmap, numbers, rendering
+from lessonpress.core.errors import LessonError
+from lessonpress.web.page import arrays, heatmap, lesson_page, numbers, rendering, site_pages, volatile
 from tests.page_sample import GRAPH, RECIPE, REVISION, SOURCE, VOLATILE, manifest
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
@@ -62,13 +61,14 @@ class Outline(HTMLParser):
 
 def made(told: dict[str, Any] | None = None, **sources: str) -> str:
     """The page of the sample, or of a changed one."""
-    return page.lesson(told or manifest(), recipe=RECIPE, graph_svg=GRAPH, sources=sources or {"model.py": SOURCE})
+    shown = sources or {"model.py": SOURCE}
+    return lesson_page.lesson(told or manifest(), recipe=RECIPE, graph_svg=GRAPH, sources=shown)
 
 
 def bare() -> str:
     """The page of a lesson that says next to nothing."""
     told = {"title": "Bare", "slug": "bare", "revision": REVISION, "files": {}, "experiment": None}
-    return page.lesson(told, recipe={}, graph_svg="", sources={})
+    return lesson_page.lesson(told, recipe={}, graph_svg="", sources={})
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------
@@ -355,7 +355,8 @@ def poisoned(value: Any) -> Any:
 
 def test_hostile_text_stays_text() -> None:
     """Markup, template syntax and direction overrides in any text of a lesson are shown, not obeyed."""
-    text = page.lesson(poisoned(manifest()), recipe=RECIPE, graph_svg=GRAPH, sources={f"a{HOSTILE}.py": f"# {HOSTILE}"})
+    sources = {f"a{HOSTILE}.py": f"# {HOSTILE}"}
+    text = lesson_page.lesson(poisoned(manifest()), recipe=RECIPE, graph_svg=GRAPH, sources=sources)
     outline = Outline(text)
     assert [tag for tag, _ in outline.elements].count("script") == 3
     assert "img" not in {tag for tag, _ in outline.elements}
@@ -403,15 +404,15 @@ def test_data_cannot_leave_its_script(value: Any) -> None:
 def test_blanked_empties_volatile_elements_and_the_revision() -> None:
     """The words of volatile elements and the id go, everything else stays."""
     html = f'<p>kept <span data-volatile>gone</span> <dd data-volatile class="x">too</dd> {REVISION} data-volatile</p>'
-    assert page.blanked(html, REVISION) == (
+    assert volatile.blanked(html, REVISION) == (
         '<p>kept <span data-volatile></span> <dd data-volatile class="x"></dd> 0000000000000000 data-volatile</p>'
     )
 
 
 def test_blanking_twice_changes_nothing_more() -> None:
     """A blanked page is its own blanked page, also for a lesson whose text imitates the mark."""
-    once = page.blanked(made(poisoned(manifest())), REVISION)
-    assert page.blanked(once, REVISION) == once
+    once = volatile.blanked(made(poisoned(manifest())), REVISION)
+    assert volatile.blanked(once, REVISION) == once
 
 
 def test_volatile_facts_are_in_volatile_elements_only() -> None:
@@ -419,7 +420,7 @@ def test_volatile_facts_are_in_volatile_elements_only() -> None:
     text = made()
     for fact in VOLATILE:
         assert fact in text, fact
-        assert fact not in page.blanked(text, REVISION), fact
+        assert fact not in volatile.blanked(text, REVISION), fact
 
 
 def test_another_machine_gives_the_same_blanked_page() -> None:
@@ -434,14 +435,14 @@ def test_another_machine_gives_the_same_blanked_page() -> None:
     told["revision"] = "f" * 16
     told["files"]["run.py"]["bytes"] = 1
     assert made(told) != made()
-    assert page.blanked(made(told), "f" * 16) == page.blanked(made(), REVISION)
+    assert volatile.blanked(made(told), "f" * 16) == volatile.blanked(made(), REVISION)
 
 
 def test_a_changed_word_changes_the_blanked_page() -> None:
     """What a reader sees is part of the identity."""
     told = manifest()
     told["limitations"] = "Something is trained."
-    assert page.blanked(made(told), REVISION) != page.blanked(made(), REVISION)
+    assert volatile.blanked(made(told), REVISION) != volatile.blanked(made(), REVISION)
 
 
 # -- the pages around ------------------------------------------------------------------------------------------------
@@ -450,7 +451,7 @@ def test_a_changed_word_changes_the_blanked_page() -> None:
 def test_the_catalogue_lists_every_lesson() -> None:
     """Each lesson has its title, question, year, tags, preview and links, below its category."""
     other = manifest() | {"slug": "other", "title": "Another <one>", "category": "", "current": "a" * 16}
-    outline = Outline(page.catalogue([other, manifest()]))
+    outline = Outline(site_pages.catalogue([other, manifest()]))
     links = set(outline.values("href"))
     assert {f"models/weigher/{REVISION}/index.html", f"models/other/{'a' * 16}/index.html"} <= links
     assert f"models/weigher/{REVISION}/preview.svg" in outline.values("src")
@@ -463,12 +464,12 @@ def test_the_catalogue_lists_every_lesson() -> None:
 def test_the_catalogue_does_not_depend_on_order() -> None:
     """Lessons are sorted, so that the order in which they were found does not show."""
     lessons = [manifest() | {"slug": slug, "title": slug} for slug in ("c", "a", "b")]
-    assert page.catalogue(lessons) == page.catalogue(lessons[::-1])
+    assert site_pages.catalogue(lessons) == site_pages.catalogue(lessons[::-1])
 
 
 def test_an_empty_catalogue_says_so() -> None:
     """A new site has a front page as well."""
-    assert "There is no lesson yet." in page.catalogue([])
+    assert "There is no lesson yet." in site_pages.catalogue([])
 
 
 def test_the_history_shows_current_and_earlier_revisions() -> None:
@@ -478,7 +479,7 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
         {"revision": "b" * 16, "publishedAt": "2031-01-02T03:04:05Z", "reasons": ["prose", "templates"], "note": None},
     ]
     told = {"slug": "weigher", "current": "b" * 16, "pinned": None, "revisions": events}
-    outline = Outline(page.history("weigher", "How?", told, {"b" * 16: manifest()}))
+    outline = Outline(site_pages.history("weigher", "How?", told, {"b" * 16: manifest()}))
     words = outline.words()
     assert words.index("2031-01-02") < words.index("2030-01-02")
     assert "Changed: prose, templates" in words
@@ -490,4 +491,4 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
 def test_a_held_lesson_is_said_to_be_held() -> None:
     """A pinned lesson tells its readers that later revisions exist."""
     told = {"current": "a" * 16, "pinned": "a" * 16, "revisions": [{"revision": "a" * 16}]}
-    assert "held at revision" in Outline(page.history("s", "T", told, {})).words()
+    assert "held at revision" in Outline(site_pages.history("s", "T", told, {})).words()

@@ -16,12 +16,25 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from ruamel.yaml import YAML
 
-from lessonpress import bundle, layout, operations, page, picture
-from lessonpress.page import graphs, heatmap, program, reading, rendering, shrink, take, terms
+from lessonpress.graph import drawing, layout
+from lessonpress.replay import operations
+from lessonpress.revision import bundle
+from lessonpress.web.page import (
+    citation,
+    glossary,
+    graphs,
+    heatmap,
+    lesson_page,
+    program,
+    reading,
+    rendering,
+    shrink,
+    site_pages,
+)
 from tests import javascript_runner
 from tests.page_sample import RECIPE, SOURCE, manifest
 
-TERMS = terms.of([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
+TERMS = glossary.of([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
 
 
 @pytest.mark.parametrize(
@@ -105,12 +118,12 @@ def weight(count: int) -> tuple[int, int]:
 
     def draw(folded: frozenset[str], ids: str = "n") -> str:
         placement = layout.place(layers, connections, collapsed=folded)
-        return picture.svg(layers, connections, placement, title="t", ids=ids)
+        return drawing.svg(layers, connections, placement, title="t", ids=ids)
 
     drawn = {"layers": layers, "connections": connections}
-    text = page.lesson(
+    text = lesson_page.lesson(
         {**manifest(), **drawn, "steps": []}, recipe=RECIPE, graph_svg=draw(layout.fold(layers, connections)),
-        sources={"model.py": SOURCE}, pictures=page.views(drawn, draw),
+        sources={"model.py": SOURCE}, pictures=graphs.views(drawn, draw),
     )  # fmt: skip
     return len(text.encode()), len(layers)
 
@@ -169,7 +182,7 @@ def test_a_citation_is_valid_yaml_and_bibtex() -> None:
     told["milestone"] = {**told["milestone"], "papers": [{"title": "Without"}, paper]}
     cited = YAML(typ="safe").load(bundle.citation(told).decode())["references"]
     assert cited == [{"type": "article", **paper, "authors": [{"name": name} for name in paper["authors"]]}]
-    entry = take.citation(told)
+    entry = citation.citation(told)
     assert r"50 \% \& more" in entry.before
     assert entry.year == "2031"
 
@@ -191,7 +204,7 @@ def test_the_feed_is_atom() -> None:
     event = {"slug": "a", "title": "A & *B*", "summary": "<q>", "author": "", "note": "", "reasons": ["prose"]}
     days = {"x": "2031-01-01T00:00:00Z", "y": "2031-01-02T00:00:00Z"}
     entries = [{**event, "revision": name, "publishedAt": day} for name, day in days.items()]
-    root = ElementTree.fromstring(page.feed(entries, title="L", base_url="https://example.org/sub"))
+    root = ElementTree.fromstring(site_pages.feed(entries, title="L", base_url="https://example.org/sub"))
     found = root.findall(f"{ATOM}entry")
     assert [entry.findtext(f"{ATOM}id") for entry in found] == [
         f"https://example.org/sub/models/a/{name}/index.html" for name in ("y", "x")
@@ -202,14 +215,14 @@ def test_the_feed_is_atom() -> None:
 
 def test_the_sitemap_lists_pages() -> None:
     """Addresses are absolute and sorted."""
-    text = page.sitemap(["models/b/index.html", "index.html"], base_url="https://example.org")
+    text = site_pages.sitemap(["models/b/index.html", "index.html"], base_url="https://example.org")
     found = [element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("loc")]
     assert found == ["https://example.org/index.html", "https://example.org/models/b/index.html"]
 
 
 def test_a_lost_reader_is_led_home() -> None:
     """The page for a wrong address links the front page by an absolute address."""
-    assert 'href="https://example.org/sub/index.html"' in page.missing(base_url="https://example.org/sub")
+    assert 'href="https://example.org/sub/index.html"' in site_pages.missing(base_url="https://example.org/sub")
 
 
 # Machado, Oliveira and Fernandes (2009), full strength, on linear RGB.

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import lesson, plan
-from lessonpress.recipe import Recipe, Spec
+from lessonpress.lesson import plan, reader
+from lessonpress.lesson.recipe import Recipe, Spec
 from tests import tiny
 
 
@@ -137,7 +137,7 @@ def test_numbers_that_are_none_are_named() -> None:
 
 def test_the_tiny_lessons_plan_says_what_is_cut_out() -> None:
     """The reader's tools find in the plan what is recorded, and how it is cut."""
-    planned = plan.of(lesson.read(Path(tiny.LESSON)).recipe)
+    planned = plan.of(reader.read(Path(tiny.LESSON)).recipe)
     assert [entry["id"] for entry in planned["record"]] == ["mapped", "halves", "shift", "corner"]
     assert planned["record"][3] == {"id": "corner", "tensor": "output[0]", "select": "[0, 0]", "reshape": None}
     assert planned["metrics"][2] == {"id": "spread", "value": "metric_spread", "of": "mapped"}

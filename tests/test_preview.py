@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, execute, linting, preview
-from lessonpress.errors import LessonError, LessonErrors
-from lessonpress.settings import Config
+from lessonpress.authoring import lint, preview
+from lessonpress.build import execute
+from lessonpress.core import atomic_io, canonical_json
+from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.core.settings import Config
 from tests import tiny
 
 
@@ -24,10 +26,10 @@ def revision(folder: Path, **texts: str) -> Path:
     """A folder with files and the list of them, as a revision has it."""
     files = {"index.html": "page", "identity.json": "{}", **texts}
     for name, text in files.items():
-        canon.write(folder / name, text)
-    sums = "".join(f"{canon.digest(text)}  {name}\n" for name, text in files.items())
-    canon.write(folder / "SHA256SUMS", sums)
-    canon.write(folder / "bundle.zip", "zip")
+        atomic_io.write(folder / name, text)
+    sums = "".join(f"{canonical_json.digest(text)}  {name}\n" for name, text in files.items())
+    atomic_io.write(folder / "SHA256SUMS", sums)
+    atomic_io.write(folder / "bundle.zip", "zip")
     return folder
 
 
@@ -53,7 +55,7 @@ REFUSED = {
     "inside the lesson": ("lessons/echo/out", {}, "--out lessons/echo/out: this lies in the lesson's own folder; "),
     "all lessons": ("lessons", {}, "--out lessons: the folder holds echo/lesson.yaml, which no preview put there"),
     "everything": (".", {}, "--out .: the folder holds lessons/echo/lesson.yaml, "),
-    "a revision elsewhere": ("../" + canon.digest("{}")[:16], {}, "this is the published site; "),
+    "a revision elsewhere": ("../" + canonical_json.digest("{}")[:16], {}, "this is the published site; "),
 }  # fmt: skip
 
 
@@ -62,9 +64,9 @@ def test_a_preview_is_put_over_nothing_of_somebodys(house: Path, case: str) -> N
     """Each is refused with its reason before anything is run."""
     to, files, message = REFUSED[case]
     revision(house / "old")
-    revision(house.parent / canon.digest("{}")[:16])
+    revision(house.parent / canonical_json.digest("{}")[:16])
     for name, text in files.items():
-        canon.write(house / name, text)
+        atomic_io.write(house / name, text)
     with pytest.raises(LessonError) as caught:
         preview.require(Config(), Path("lessons/echo"), Path(to))
     assert message in caught.value.message()
@@ -108,5 +110,5 @@ def test_a_wrong_expression_is_told_as_lint_tells_it(
         preview.preview(Config(), Path("echo"), Path("out"))
     assert caught.value.message().startswith(f"lessons/echo/lesson.yaml:4: description: {{{{ {expression} }}}} {told}")
     with pytest.raises(LessonErrors) as linted:
-        linting.lint(Config(), "echo")
+        lint.lint(Config(), "echo")
     assert caught.value.message() in linted.value.message()

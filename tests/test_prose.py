@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import prose
-from lessonpress.errors import LessonError
+from lessonpress.core.errors import LessonError
+from lessonpress.web import prose
 
 
 def test_markdown_becomes_html() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lessonpress import provenance
+from lessonpress.revision import provenance
 
 MANIFEST: dict[str, Any] = {
     "slug": "a-lesson", "title": "A title", "description": "", "question": "Why?", "tags": ["x", "y"], "curator": "C",

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import artifact, canon, history, publish, steps
-from lessonpress.errors import LessonError
-from lessonpress.lesson_build import LessonBuild
-from lessonpress.settings import Config
-from lessonpress.steps import Done
+from lessonpress.build import artifact, steps
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.build.steps import Done
+from lessonpress.core import atomic_io, canonical_json
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import publish
+from lessonpress.revision import history
 from tests import tiny
 
 SLUG = "echo"
@@ -113,7 +116,7 @@ def rounded(factor: float) -> dict[str, Any]:
     for run in captured["runs"].values():
         for value in run["values"][2:5]:
             numbers = np.frombuffer(base64.b64decode(captured["blobs"][value["blob"]])) * factor
-            value["blob"] = canon.digest(numbers.tobytes())
+            value["blob"] = canonical_json.digest(numbers.tobytes())
             captured["blobs"][value["blob"]] = base64.b64encode(numbers.tobytes()).decode()
     return captured
 
@@ -267,7 +270,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     tiny.published(config, "one")
     before = state(tmp_path / "results")
     work = tiny.rendered(config, "two")
-    write, count = canon._flush, 0
+    write, count = atomic_io._flush, 0
 
     def full(*arguments: Any) -> None:
         nonlocal count
@@ -279,7 +282,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     if step == "rename":
         monkeypatch.setattr(publish.os, "rename", full)
     else:
-        monkeypatch.setattr(canon, "_flush", full)
+        monkeypatch.setattr(atomic_io, "_flush", full)
     with pytest.raises(LessonError, match="No space left on device"):
         publish.publish(work)
     assert state(tmp_path / "results") == before
@@ -341,7 +344,7 @@ def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Pat
     name = tiny.published(config, "one")
     other = config.model_copy(update={"work": str(tmp_path / "other")})
     assert tiny.published(other, "one", at="2030-01-01T00:00:00+00:00") == name
-    published = canon.read(config.published(SLUG) / name / "manifest.json")
+    published = canonical_json.read(config.published(SLUG) / name / "manifest.json")
     assert published["provenance"]["capturedAt"] == "2026-01-01T00:00:00+00:00"
     assert len(told(config)["revisions"]) == 1
 

@@ -8,9 +8,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lessonpress import canon, documents, recipe
-from lessonpress.errors import LessonError
-from lessonpress.lesson import read
+from lessonpress.core import canonical_json, yaml_reader
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson import recipe
+from lessonpress.lesson.reader import read
 from tests import tiny
 from tests.test_lesson import FULL, MISTAKES
 
@@ -21,13 +22,13 @@ RECIPES = sorted(path for at in ("lessons", "tests/lessons") for path in PROJECT
 
 def value(text: str) -> Any:
     """A recipe as plain values, as an editor reads it."""
-    return documents.read(text, "lesson.yaml").value
+    return yaml_reader.read(text, "lesson.yaml").value
 
 
 def test_the_published_schema_is_the_generated_one(project: Path) -> None:
     """templates/lesson.schema.json is what recipe.py says; write it anew with canon.pretty(recipe.schema())."""
     text = (project / "templates" / "lesson.schema.json").read_text(encoding="utf-8")
-    assert text == canon.pretty(SCHEMA)
+    assert text == canonical_json.pretty(SCHEMA)
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 

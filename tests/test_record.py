@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import lesson, record
-from lessonpress.errors import LessonError
-from lessonpress.recipe import Metric
+from lessonpress.build import record
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson import reader
+from lessonpress.lesson.recipe import Metric
 from tests import tiny
 
 RECIPE = """\
@@ -39,9 +40,9 @@ checks: checks.py
 X = np.arange(6.0).reshape(2, 3)
 
 
-def made(folder: Path, recipe: str = RECIPE) -> tuple[lesson.Lesson, dict[str, Any], list[Mapping[str, Any]]]:
+def made(folder: Path, recipe: str = RECIPE) -> tuple[reader.Lesson, dict[str, Any], list[Mapping[str, Any]]]:
     """The lesson, what is recorded of the hand-made runs, and what the judge was asked."""
-    read = lesson.read(tiny.write(folder / "echo", recipe=recipe, checks=""))
+    read = reader.read(tiny.write(folder / "echo", recipe=recipe, checks=""))
     asked: list[Mapping[str, Any]] = []
 
     def judge(tasks: Any) -> dict[tuple[str, str], Any]:
@@ -82,7 +83,7 @@ def test_the_lessons_own_metrics_are_asked_of_the_judge(tmp_path: Path) -> None:
 
 def test_without_an_experiment_there_are_no_cases(tmp_path: Path) -> None:
     """A lesson that only runs records nothing, and its table has its heading."""
-    read = lesson.read(tiny.write(tmp_path / "echo"))
+    read = reader.read(tiny.write(tmp_path / "echo"))
     cases = record.of(read, tiny.capture(), lambda tasks: {})
     assert cases == {"cases": {}}
     assert record.table(read.recipe, cases).to_csv(index=False).strip() == ",".join(record.COLUMNS)

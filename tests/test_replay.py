@@ -14,7 +14,7 @@ from hypothesis import given as given_by_hypothesis
 from hypothesis import settings
 from hypothesis import strategies as steps
 
-from lessonpress import operations, replay
+from lessonpress.replay import operations, replay
 from lessonpress.worker import recorded, run
 from tests import javascript_runner
 

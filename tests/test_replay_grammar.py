@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessonpress import operations
+from lessonpress.replay import operations
 from tests import test_replay as replaying
 
 PARTS = """

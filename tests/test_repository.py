@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lessonpress import __version__, canon, config, hashing, lesson, repository
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress import __version__
+from lessonpress.authoring import repository
+from lessonpress.build import source_record
+from lessonpress.core import atomic_io, config
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
 
 YAML_READER = YAML(typ="safe", pure=True)
 
@@ -66,18 +70,18 @@ def test_the_settings_are_read_back(tmp_path: Path) -> None:
 def test_the_first_lesson_is_read_without_complaint(tmp_path: Path) -> None:
     """The lesson is called as its folder, and has an experiment and checks to learn from."""
     repository.start(tmp_path)
-    read = lesson.read(tmp_path / "lessons" / repository.LESSON)
+    read = reader.read(tmp_path / "lessons" / repository.LESSON)
     assert read.recipe.slug == repository.LESSON
     assert read.recipe.experiment
     assert len(read.recipe.experiment.cases) > 1
-    assert hashing.source(read)["plan"]["checks"] == "checks.py"
+    assert source_record.source(read)["plan"]["checks"] == "checks.py"
 
 
 @pytest.mark.parametrize("there", ["README.md", "config.yaml", ".github/workflows/site.yml"])
 def test_a_file_of_the_owners_stops_everything(tmp_path: Path, there: str) -> None:
     """The error names each file that is there already, says how to go on, and nothing was written."""
-    canon.write(tmp_path / there, "mine\n")
-    canon.write(tmp_path / "LICENSE", "mine too\n")
+    atomic_io.write(tmp_path / there, "mine\n")
+    atomic_io.write(tmp_path / "LICENSE", "mine too\n")
     before = tree(tmp_path)
     with pytest.raises(LessonError) as caught:
         repository.start(tmp_path)
@@ -110,7 +114,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 def test_what_is_there_can_be_kept(tmp_path: Path) -> None:
     """With `keep` the owner's file stays as it is and every other one is added; a second time adds nothing."""
-    canon.write(tmp_path / "README.md", "mine\n")
+    atomic_io.write(tmp_path / "README.md", "mine\n")
     repository.start(tmp_path, keep=True)
     assert tree(tmp_path) == {**repository.files(), "README.md": "mine\n"}
     told = repository.start(tmp_path, keep=True)
@@ -119,7 +123,7 @@ def test_what_is_there_can_be_kept(tmp_path: Path) -> None:
 
 def test_a_repository_with_lessons_needs_no_first_one(tmp_path: Path) -> None:
     """With `keep` no lesson is put beside those that are there."""
-    canon.write(tmp_path / "lessons" / "mine" / "lesson.yaml", "schema: 1\n")
+    atomic_io.write(tmp_path / "lessons" / "mine" / "lesson.yaml", "schema: 1\n")
     repository.start(tmp_path, keep=True)
     assert [path.name for path in (tmp_path / "lessons").iterdir()] == ["mine"]
     assert (tmp_path / "Snakefile").is_file()
@@ -128,7 +132,7 @@ def test_a_repository_with_lessons_needs_no_first_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1, 5, 11])
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Where a file cannot be written, those before it are taken away again, with the folders that were made."""
-    write, done = canon.write, []
+    write, done = atomic_io.write, []
 
     def until_full(path: Path, text: str) -> None:
         if len(done) == count:
@@ -136,7 +140,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
         done.append(path)
         write(path, text)
 
-    monkeypatch.setattr(canon, "write", until_full)
+    monkeypatch.setattr(atomic_io, "write", until_full)
     (tmp_path / "lessons").mkdir()
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(OSError, match="No space left"):

@@ -6,8 +6,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lessonpress import artifact, canon, history, site, verify
-from lessonpress.settings import Config
+from lessonpress.build import artifact
+from lessonpress.core import atomic_io, canonical_json
+from lessonpress.core.settings import Config
+from lessonpress.publishing import site, verify
+from lessonpress.revision import history
 from tests import page_sample, tiny
 
 
@@ -18,7 +21,7 @@ def published(root: Path, *slugs: str) -> Config:
         told = history.read(config.published(slug), slug)
         for number, name in enumerate(("0" * 15 + "1", "0" * 15 + "2")):
             body = {**page_sample.manifest(), "slug": slug, "revision": name, "title": f"Title of {slug}"}
-            canon.write(config.published(slug) / name / "manifest.json", canon.pretty(body))
+            atomic_io.write(config.published(slug) / name / "manifest.json", canonical_json.pretty(body))
             told = history.extended(told, name, f"2026-01-0{number + 1}T00:00:00+00:00", ["prose"], "why & how")
         history.write(config.published(slug), told)
     return config
@@ -35,7 +38,7 @@ def test_an_empty_site_has_a_catalogue_and_the_schema(tmp_path: Path) -> None:
     site.site(config)
     results = tmp_path / "results"
     assert (results / "index.html").is_file()
-    jsonschema.Draft202012Validator.check_schema(canon.read(results / "schema" / "manifest.schema.json"))
+    jsonschema.Draft202012Validator.check_schema(canonical_json.read(results / "schema" / "manifest.schema.json"))
 
 
 def test_every_lesson_has_its_page_and_its_place_in_the_catalogue(tmp_path: Path) -> None:
@@ -95,19 +98,20 @@ def test_the_receipt_tells_all_that_the_pages_rest_on(tmp_path: Path) -> None:
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
     lesson = {f"models/first/{name}" for name in ("index.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
     assert set(told) == {"index.html", "404.html", *schemas, *lesson}
-    assert told == {name: canon.digest_file(tmp_path / "results" / name) for name in told}
+    assert told == {name: canonical_json.digest_file(tmp_path / "results" / name) for name in told}
 
 
 def test_the_receipt_does_not_tell_what_changed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A history that another program writes while the pages are made is told as it was read, and shows as stale."""
     config = published(tmp_path, "first")
-    path, made = config.published("first") / "revisions.json", site.page.catalogue
-    before = canon.digest_file(path)
-    monkeypatch.setattr(site.page, "catalogue", lambda *given, **more: (path.write_text("{}"), made(*given, **more))[1])
+    path, made = config.published("first") / "revisions.json", site.site_pages.catalogue
+    before = canonical_json.digest_file(path)
+    catalogue = lambda *given, **more: (path.write_text("{}"), made(*given, **more))[1]  # noqa: E731
+    monkeypatch.setattr(site.site_pages, "catalogue", catalogue)
     site.site(config, receipt=tmp_path / "receipt.json")
     found = artifact.read(tmp_path / "receipt.json")
     assert found
-    assert found.body["files"]["models/first/revisions.json"] == before != canon.digest_file(path)
+    assert found.body["files"]["models/first/revisions.json"] == before != canonical_json.digest_file(path)
 
 
 def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,8 +135,9 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
     config = published(tmp_path, "first", "second")
     site.site(config)
     made: list[str] = []
-    history_page = site.page.history
-    monkeypatch.setattr(site.page, "history", lambda slug, *rest: (made.append(slug), history_page(slug, *rest))[1])
+    history_page = site.site_pages.history
+    noted = lambda slug, *rest: (made.append(slug), history_page(slug, *rest))[1]  # noqa: E731
+    monkeypatch.setattr(site.site_pages, "history", noted)
     assert site.site(config) == "site: unchanged"
     assert made == []
     told = history.read(config.published("second"), "second")
@@ -150,7 +155,7 @@ def test_a_lesson_may_be_called_as_a_part_of_a_receipt(
     """It is remembered as any other."""
     config = published(tmp_path, "first", slug)
     site.site(config)
-    monkeypatch.setattr(site.page, "history", lambda *given: pytest.fail("a lesson was read again"))
+    monkeypatch.setattr(site.site_pages, "history", lambda *given: pytest.fail("a lesson was read again"))
     assert site.site(config) == "site: unchanged"
 
 
@@ -164,7 +169,7 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
         (folder / "index.html").write_text("edited")
     elif lost == "manifest":
         path = folder / history.read(folder, "first")["current"] / "manifest.json"
-        canon.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))
+        atomic_io.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))
     elif lost == "settings":
         config = config.model_copy(update={"site": config.site.model_copy(update={"title": "Other lessons"})})
     elif lost == "nonsense":

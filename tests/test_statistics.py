@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import recipe, statistics
+from lessonpress.lesson import recipe
+from lessonpress.replay import statistics
 from tests import javascript_runner
 
 NUMBERS: dict[str, list[float]] = {

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import artifact, canon, code_digest, steps, variables
-from lessonpress.errors import LessonError, LessonErrors, RetryableError, WrongUsage
-from lessonpress.lesson_build import LessonBuild
-from lessonpress.settings import Limits
-from lessonpress.steps import Done, Made
+from lessonpress.build import artifact, code_digest, steps
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.build.steps import Done, Made
+from lessonpress.core import atomic_io, variables
+from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, WrongUsage
+from lessonpress.core.settings import Limits
 from tests import tiny
 
 EVERY = ["hash", "execute", "record", "check", "render"]
@@ -183,7 +184,7 @@ def test_a_killed_step_is_not_taken_for_the_one_before(bench: Bench, monkeypatch
 def test_a_rendering_leaves_nothing_of_the_one_before(bench: Bench) -> None:
     """What lies in the revision's folder is what was rendered, and no file besides."""
     stray = bench.work.revision / "worker" / "old.py"
-    canon.write(stray, "of an earlier rendering")
+    atomic_io.write(stray, "of an earlier rendering")
     steps.perform(bench.work, "render", again=True)
     assert [path.name for path in bench.work.revision.rglob("*")] == ["index.html"]
 

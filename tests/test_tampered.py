@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from lessonpress import diff, doctor, history, prune, publish, site, steps, verify
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.build import steps
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import diff, doctor, prune, publish, site, verify
+from lessonpress.revision import history
 from tests import tiny
 
 SLUG = "echo"

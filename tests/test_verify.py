@@ -7,11 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import history, site, verify
-from lessonpress.errors import LessonError
-from lessonpress.integrity import Fault
-from lessonpress.settings import Config
-from lessonpress.verify import Verdict
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import site, verify
+from lessonpress.publishing.integrity import Fault
+from lessonpress.publishing.verify import Verdict
+from lessonpress.revision import history
 from tests import tiny
 
 GOOD = Verdict("a", verify.IDENTICAL, "1" * 16, "byte for byte")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import weights
+from lessonpress.revision import weights
 from tests import tiny
 
 # What the format calls each dtype, how wide it is, and how the standard library unpacks it.

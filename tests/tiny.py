@@ -16,11 +16,12 @@ from unittest import mock
 
 import numpy as np
 
-from lessonpress import check, publish, steps
-from lessonpress.errors import LessonError
-from lessonpress.lesson_build import LessonBuild
-from lessonpress.settings import Config
-from lessonpress.steps import Made
+from lessonpress.build import check, steps
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.build.steps import Made
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import publish
 
 SLUG = "tiny-affine"
 LESSON = Path(__file__).parent / "lessons" / SLUG

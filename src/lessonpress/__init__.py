@@ -1,3 +1,16 @@
 """lessonpress turns a small PyTorch model and a page of prose into a published, verifiable lesson."""
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """Names that Snakefiles and scripts of repositories rely on that an earlier lessonpress began."""
+    if name == "shipped":
+        from lessonpress.core import resources
+
+        return resources
+    if name == "config":
+        from lessonpress.core import config
+
+        return config
+    raise AttributeError(f"module 'lessonpress' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from lessonpress import command_line
+from lessonpress.cli import command_line
 
 # pydantic looks for plugins in every installed package, at every start; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lessonpress import documents
+from lessonpress.core import yaml_reader
 
 WORDS = re.compile(rb"[\w.]+|[^\w\s]|\s+")
 ODD = ("\x00", "\x1b[31m", "\u202e", "\u2066", "\u2028", "\ufeff", "\ufffe", "\U0001f9ea", "\u0301", "\x85", "é", "\t")
@@ -88,8 +88,8 @@ def _tokens(text: bytes, chance: random.Random) -> bytes:
 def _structure(text: bytes, chance: random.Random) -> bytes:
     """A value, key or branch of the document replaced, dropped, doubled, wrapped or moved elsewhere."""
     try:
-        tree = documents.read(text.decode(), "lesson.yaml").value
-    except (UnicodeDecodeError, documents.LessonError):
+        tree = yaml_reader.read(text.decode(), "lesson.yaml").value
+    except (UnicodeDecodeError, yaml_reader.LessonError):
         return text
     places = list(_places(tree))
     if not places:

@@ -14,9 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lessonpress import execute, hashing, judging, lesson, supervise
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config, Isolation, Limits
+from lessonpress import sandbox
+from lessonpress.build import check_runner, execute, source_record
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config, Isolation, Limits
+from lessonpress.lesson import reader
 from tests.hostile import attacks, world
 
 EMPTY = b'{"schema": 1, "runs": {}, "modules": {}, "blobs": {}}'
@@ -36,9 +38,9 @@ def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:
             limits=Limits(**{"wall_seconds": 30, **attack.limits}),
             isolation=Isolation(minimum=minimum, bubblewrap=outer),
         )  # fmt: skip
-        supervise.warm(supervise.JUDGE if attack.where == "check" else supervise.MODEL, config.limits, config.isolation)
-        if supervise._kept:
-            for server in supervise._kept.servers.values():
+        sandbox.warm(sandbox.JUDGE if attack.where == "check" else sandbox.MODEL, config.limits, config.isolation)
+        if sandbox._kept:
+            for server in sandbox._kept.servers.values():
                 server.loaded(time.monotonic() + 60)  # its processes belong to what was there before
         before = around.look()
         message = _message(config, folder, attack)
@@ -49,12 +51,12 @@ def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:
 
 def _message(config: Config, folder: Path, attack: attacks.Attack) -> str | None:
     """The one message that a curator would see; None when there is none."""
-    read = lesson.read(folder)
+    read = reader.read(folder)
     try:
         if attack.where == "check":
-            judging.checks(config, read, EMPTY)
+            check_runner.checks(config, read, EMPTY)
         else:
-            execute.run(config, hashing.source(read), folder)
+            execute.run(config, source_record.source(read), folder)
     except LessonError as error:
         return error.message()
     return None
@@ -64,18 +66,18 @@ def main() -> None:
     """Serve until the input ends."""
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # nothing but answers goes out
-    weak = supervise.Layers(())
-    strong = supervise.ALL
-    with supervise.kept():
-        standing = supervise._kept
+    weak = sandbox.Layers(())
+    strong = sandbox.ALL
+    with sandbox.kept():
+        standing = sandbox._kept
         for line in sys.stdin:
             wanted = json.loads(line)
-            supervise.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
+            sandbox.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
             # Without kept servers every attack has a process that was started for it alone.
-            supervise._kept = standing if wanted.pop("kept") else None
+            sandbox._kept = standing if wanted.pop("kept") else None
             told.write(json.dumps(attempt(**wanted)) + "\n")
             told.flush()
-        supervise._kept = standing
+        sandbox._kept = standing
 
 
 if __name__ == "__main__":

@@ -18,10 +18,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import canon, documents, hashing, lesson, page, prose, publish, site, wording
-from lessonpress import execute as executing
-from lessonpress.errors import LessonError, visible
-from lessonpress.settings import Config, Site
+from lessonpress.build import execute as executing
+from lessonpress.build import source_record
+from lessonpress.core import canonical_json, yaml_reader
+from lessonpress.core.errors import LessonError, visible
+from lessonpress.core.settings import Config, Site
+from lessonpress.lesson import reader, validation_messages
+from lessonpress.publishing import publish, site
+from lessonpress.web import prose
+from lessonpress.web.page import binding, volatile
 from tests import tiny
 from tests.hostile import mutations
 
@@ -211,7 +216,7 @@ def test_the_policy_still_fits(published: Config) -> None:
 def test_a_text_cannot_leave_the_identity(published: Config) -> None:
     """A lesson that imitates the mark of what a revision's identity leaves out is blanked nowhere."""
     _, text = next((path, text) for path, text in pages(published) if path.parent.parent.name == SLUG)
-    assert "free" in "".join(Page(page.blanked(text, "")).words)
+    assert "free" in "".join(Page(volatile.blanked(text, "")).words)
 
 
 @pytest.mark.hostile
@@ -237,7 +242,7 @@ def test_a_traceback_is_told_without_its_escapes(published: Config, tmp_path: Pa
     folder = tiny.write(tmp_path / "lessons" / "echo", model=model)
     config = Config(lessons=str(tmp_path / "lessons"), work=str(tmp_path / "work"))
     with pytest.raises(LessonError, match="ValueError") as caught:
-        executing.run(config, hashing.source(lesson.read(folder)), folder)
+        executing.run(config, source_record.source(reader.read(folder)), folder)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", caught.value.message())
 
 
@@ -246,7 +251,7 @@ def test_slugs_stay_in_their_folder(tmp_path: Path, slug: str) -> None:
     """A slug is a plain word: nothing that a path, a shell or a link could read otherwise."""
     text = tiny.RECIPE.replace("slug: echo", f"slug: {json.dumps(slug)}")
     with pytest.raises(LessonError, match="slug"):
-        lesson.read(tiny.write(tmp_path / "echo", recipe=text))
+        reader.read(tiny.write(tmp_path / "echo", recipe=text))
 
 
 OUTSIDE = ("../model.py", "/etc/model.py", "a/../../model.py", "./model.py", "model.py\n", "C:\\m.py")
@@ -261,7 +266,7 @@ def test_file_names_stay_in_the_folder(tmp_path: Path, name: str, key: str) -> N
     folder = tiny.write(tmp_path / "echo", recipe=named[key])
     (tmp_path / "model.py").write_text(tiny.MODEL, encoding="utf-8")
     with pytest.raises(LessonError, match=key):
-        lesson.read(folder)
+        reader.read(folder)
 
 
 @pytest.mark.parametrize("name", ["\u202eyp.x", "a\nb.py", "a\\b.py", "\x1b[31m.py", os.fsdecode(b"\xff.py")])
@@ -270,7 +275,7 @@ def test_names_that_no_page_or_zip_can_hold_are_refused(tmp_path: Path, name: st
     folder = tiny.write(tmp_path / "echo")
     (folder / name).write_text("", encoding="utf-8")
     with pytest.raises(LessonError, match="name") as caught:
-        lesson.read(folder)
+        reader.read(folder)
     caught.value.message().encode()
 
 
@@ -296,7 +301,7 @@ def test_too_much_is_refused_at_its_line(tmp_path: Path, name: str) -> None:
     """A text, number or document beyond what a page can show is one message with a line, soon."""
     text, told = TOO_MUCH[name]
     with pytest.raises(LessonError) as caught:
-        hashing.source(lesson.read(tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + text)))
+        source_record.source(reader.read(tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + text)))
     assert told in caught.value.message()
     assert re.search(r"lesson\.yaml:\d+", caught.value.message())
     assert len(caught.value.message()) < 50_000
@@ -306,13 +311,13 @@ def test_many_mistakes_are_told_in_part(tmp_path: Path) -> None:
     """Ten thousand wrong keys are a message that a person can read."""
     text = tiny.RECIPE + f"steps: [{'{x: 1},' * 5_000}]\n"
     with pytest.raises(LessonError) as caught:
-        lesson.read(tiny.write(tmp_path / "echo", recipe=text))
-    assert 50 < caught.value.message().count("\n") < wording.MAX_MISTAKES
+        reader.read(tiny.write(tmp_path / "echo", recipe=text))
+    assert 50 < caught.value.message().count("\n") < validation_messages.MAX_MISTAKES
 
 
 def test_an_anchor_may_be_used_again() -> None:
     """YAML 1.2 lets a later anchor replace an earlier one, without a warning."""
-    assert documents.read("a: &x 1\nb: &x 2\nc: *x\n", "x").value == {"a": 1, "b": 2, "c": 2}
+    assert yaml_reader.read("a: &x 1\nb: &x 2\nc: *x\n", "x").value == {"a": 1, "b": 2, "c": 2}
 
 
 def test_messages_hold_no_escapes() -> None:
@@ -348,9 +353,9 @@ EXPRESSIONS = (
 def in_prose(folder: Path, expression: str) -> str:
     """A title that holds an expression, as it is published."""
     title = json.dumps(f"{{{{ {expression} }}}}")
-    read = lesson.read(tiny.write(folder, recipe=tiny.RECIPE.replace("title: Echo", f"title: {title}")))
+    read = reader.read(tiny.write(folder, recipe=tiny.RECIPE.replace("title: Echo", f"title: {title}")))
     arrays = {"x": {"dtype": "float64", "values": [[1.0]]}}
-    return page.bound(read, {"cases": {"one": {"arrays": arrays, "metrics": {"m": 2.0}}}}).recipe.title
+    return binding.bound(read, {"cases": {"one": {"arrays": arrays, "metrics": {"m": 2.0}}}}).recipe.title
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -376,4 +381,4 @@ def test_what_names_nothing_stays_as_typed(tmp_path: Path) -> None:
 def test_canonical_json_refuses_what_is_no_json() -> None:
     """No bare NaN ever reaches a published file."""
     with pytest.raises(ValueError, match="JSON"):
-        canon.dumps({"x": float("nan")})
+        canonical_json.dumps({"x": float("nan")})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress.failures import MAY
+from lessonpress.sandbox.worker_errors import MAY
 from lessonpress.worker import kernel, landlock
 from tests.hostile import attacks, world
 from tests.hostile.conftest import PEOPLE, Person

@@ -15,9 +15,12 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, hashing, lesson, linting
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.authoring import lint
+from lessonpress.build import source_record
+from lessonpress.core import canonical_json
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
 from tests import tiny
 from tests.hostile import mutations
 
@@ -42,16 +45,16 @@ def test_a_mutated_lesson_is_read_or_refused(tmp_path: Path, seed: int) -> None:
         folder = _lesson(tmp_path / str(number), chance, scripts=False)
         start = time.process_time()
         try:
-            read = lesson.read(folder)
-            told = {**hashing.source(read), "document": lesson.kept(read)}
+            read = reader.read(folder)
+            told = {**source_record.source(read), "document": reader.kept(read)}
         except LessonError as refusal:
             _told(refusal)
         except Exception as error:
             error.add_note(f"seed {number}: {(folder / 'lesson.yaml').read_bytes()[:2000]!r}")
             raise
         else:
-            again = _strict(canon.compact(told).encode())
-            assert lesson.reopened(folder, again).recipe.model_dump_json() == read.recipe.model_dump_json()
+            again = _strict(canonical_json.compact(told).encode())
+            assert reader.reopened(folder, again).recipe.model_dump_json() == read.recipe.model_dump_json()
         assert time.process_time() - start < SECONDS, f"seed {number}"
         shutil.rmtree(folder)
 
@@ -63,7 +66,7 @@ def test_a_mutated_lesson_is_linted_or_refused(tmp_path: Path, seed: int) -> Non
         folder = _lesson(tmp_path / str(number), random.Random(number), scripts=number % 2 == 0)
         start = time.process_time()
         try:
-            assert linting.lint(Config(lessons=str(folder.parent)), folder.name).endswith(": good")
+            assert lint.lint(Config(lessons=str(folder.parent)), folder.name).endswith(": good")
         except LessonError as refusal:
             _told(refusal)
         except Exception as error:
@@ -120,7 +123,8 @@ def _is_whole(folder: Path) -> bool:
     if not sums.is_file() or not (folder / "bundle.zip").is_file():
         return False
     lines = [line.split("  ", 1) for line in sums.read_text(encoding="utf-8").splitlines()]
-    return all((folder / name).is_file() and canon.digest((folder / name).read_bytes()) == sha for sha, name in lines)
+    found = {name: folder / name for _, name in lines}
+    return all(found[name].is_file() and canonical_json.digest(found[name].read_bytes()) == sha for sha, name in lines)
 
 
 def _strict(text: bytes) -> Any:
@@ -166,7 +170,7 @@ def _accepted(folder: Path, chance: random.Random) -> Path:
     while True:
         found = _lesson(folder, chance, scripts=True)
         try:
-            hashing.source(lesson.read(found))
+            source_record.source(reader.read(found))
             return found
         except LessonError:
             shutil.rmtree(folder)

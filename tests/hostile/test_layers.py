@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from lessonpress import supervise
-from lessonpress.settings import Isolation, Limits
-from lessonpress.supervise import bubblewrap, family
+from lessonpress import sandbox
+from lessonpress.core.settings import Isolation, Limits
+from lessonpress.sandbox import bubblewrap, process_tree
 from lessonpress.worker import kernel, landlock, seccomp
 from lessonpress.worker.syscalls import ARCHITECTURES, NEWEST, NUMBERS
 
-SOURCE = Path(supervise.__file__).parents[2]
+SOURCE = Path(sandbox.__file__).parents[2]
 LEVEL = landlock.level()
 pytestmark = [pytest.mark.hostile, pytest.mark.skipif(kernel.machine() is None, reason="the layers are those of Linux")]
 
@@ -72,7 +72,7 @@ def test_privileges_alone(aims: dict[str, Any]) -> None:
 
 def test_the_supervisors_memory_is_closed_while_a_worker_runs(aims: dict[str, Any]) -> None:
     """Without any other layer than dropped privileges, the same user cannot read the supervisor's environment."""
-    with family.adopted():
+    with process_tree.adopted():
         assert "supervisor" in denied(aims, "privileges")
 
 
@@ -113,10 +113,10 @@ def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pyt
         "    channel.end()\n"
     )
     (room / "inside_bubblewrap.py").write_text(code)
-    own = supervise.child.environment
-    monkeypatch.setattr(supervise.child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(room)})
-    ended = supervise.run("inside_bubblewrap", [str(room)], room, Limits(), Isolation(minimum="posix-basic"),
-                          layers=supervise.Layers(()))  # fmt: skip
+    own = sandbox.child.environment
+    monkeypatch.setattr(sandbox.child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(room)})
+    ended = sandbox.run("inside_bubblewrap", [str(room)], room, Limits(), Isolation(minimum="posix-basic"),
+                          layers=sandbox.Layers(()))  # fmt: skip
     told = ended.isolation()
     assert json.loads(ended.lines[0]) == [False, False, True]  # processes are counted from one
     assert told["namespaces"] == list(bubblewrap.NAMESPACES)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import prepare
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config, Isolation, Limits
+from lessonpress.authoring import train
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config, Isolation, Limits
 from tests import tiny
 
 pytestmark = pytest.mark.hostile
@@ -81,7 +81,7 @@ def test_it_ends_in_one_message_and_stores_nothing(tmp_path: Path, name: str) ->
         isolation=Isolation(minimum="posix-basic"),
     )  # fmt: skip
     with pytest.raises(LessonError) as caught:
-        prepare.prepare(config, "echo")
+        train.prepare(config, "echo")
     told = caught.value.message()
     assert message in told, told
     assert told.startswith(os.path.relpath(folder))

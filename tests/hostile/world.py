@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lessonpress.supervise import family
+from lessonpress.sandbox import process_tree
 from lessonpress.worker import kernel
 from lessonpress.worker.syscalls import NUMBERS
 
@@ -72,7 +72,7 @@ class World:
             "files": _files(self.root), "temporary files": _names(os.environ["TMPDIR"]),
             "shared memory": [name for name in _names("/dev/shm") if self.name in name],  # others use it, too
             "IPC": [_held(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")],
-            "processes": len(family.descendants(os.getpid())), "victim": _state(self.victim.pid),
+            "processes": len(process_tree.descendants(os.getpid())), "victim": _state(self.victim.pid),
             "priority": os.getpriority(os.PRIO_PROCESS, self.victim.pid), "limits": _limits(self.victim.pid),
             "visitors": [_visited(server) for server in (self.listener, self.unix, self.abstract, self.datagrams)],
         }  # fmt: skip

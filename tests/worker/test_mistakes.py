@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, check, judging, lesson, publish, steps
-from lessonpress.errors import LessonError, RetryableError
-from lessonpress.lesson_build import LessonBuild
-from lessonpress.settings import Config
+from lessonpress.build import check, check_runner, steps
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.core import canonical_json
+from lessonpress.core.errors import LessonError, RetryableError
+from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
+from lessonpress.publishing import publish
 from tests import tiny
 
 pytestmark = [pytest.mark.workflow, pytest.mark.hostile]
@@ -243,7 +246,7 @@ def judged(work: LessonBuild, tmp_path: Path, checks: str) -> list[dict[str, Any
     """The checks of another checks.py on the tiny lesson's capture."""
     config = tiny.repository(tmp_path)
     (config.lesson(tiny.SLUG) / "checks.py").write_text(checks, encoding="utf-8")
-    return judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))[0]
+    return check_runner.checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))[0]
 
 
 def test_checks_are_measured_in_file_order(work: LessonBuild) -> None:
@@ -362,7 +365,7 @@ def test_a_file_of_checks_asserts_something(tmp_path: Path) -> None:
     with pytest.raises(
         LessonError, match=r"lesson\.yaml:8: checks: checks\.py has no function that begins with check_; "
     ):
-        judging.checks(config, lesson.read(config.lesson("echo")), canon.compact(tiny.capture()).encode())
+        check_runner.checks(config, reader.read(config.lesson("echo")), canonical_json.compact(tiny.capture()).encode())
 
 
 def test_a_check_that_measures_nothing_fails(work: LessonBuild, tmp_path: Path) -> None:
@@ -379,5 +382,5 @@ def test_checks_need_nothing_of_ours_and_no_torch(work: LessonBuild, tmp_path: P
     (config.lesson(tiny.SLUG) / "layers_of_check.py").write_text("x = 1\n")
     shutil_target = config.lesson(tiny.SLUG) / "checks.py"
     shutil_target.write_text(text)
-    (found,), _ = judging.checks(config, lesson.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
+    (found,), _ = check_runner.checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
     assert (found["id"], found["sentence"], found["line"]) == ("check_it", "It holds.", 5)

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lessonpress import canon, check, cli, publish, steps
-from lessonpress.errors import LessonError
-from lessonpress.lesson_build import LessonBuild
+from lessonpress.build import check, steps
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.cli import main
+from lessonpress.core import canonical_json
+from lessonpress.core.errors import LessonError
+from lessonpress.publishing import publish
 from lessonpress.worker import recorded
 from tests import tiny
 
@@ -30,7 +33,7 @@ def executed(root: Path, *changes: tuple[str, str]) -> LessonBuild:
 
 def variants(work: LessonBuild) -> dict[str, recorded.Runs]:
     """What each broken variant recorded."""
-    return {name: recorded.Runs(told) for name, told in canon.loads(work.bytes("mutants.json")).items()}
+    return {name: recorded.Runs(told) for name, told in canonical_json.loads(work.bytes("mutants.json")).items()}
 
 
 def checked(work: LessonBuild) -> list[Mapping[str, Any]]:
@@ -66,8 +69,8 @@ def test_variants_leave_no_trace_in_the_lessons_own_record(good: LessonBuild, tm
     path.write_text(text[: text.index("mutants:")] + text[text.index("scope:") :], encoding="utf-8")
     alone = tiny.made(config, last="execute")
     one, other = (work.body("capture.json") for work in (good, alone))
-    assert canon.compact([one[key] for key in PARTS]) == canon.compact([other[key] for key in PARTS])
-    assert canon.loads(alone.bytes("mutants.json")) == {}
+    assert canonical_json.compact([one[key] for key in PARTS]) == canonical_json.compact([other[key] for key in PARTS])
+    assert canonical_json.loads(alone.bytes("mutants.json")) == {}
 
 
 def test_a_file_beside_the_model_can_be_broken(tmp_path: Path) -> None:
@@ -137,7 +140,7 @@ def test_a_check_without_teeth_is_previewed_but_not_published(tmp_path: Path) ->
     [message] = tiny.words(publish.publish(work).mistakes)
     assert wanted in message
     out = tmp_path / "out"
-    done = CliRunner().invoke(cli.app, ["preview", str(work.source_dir), "--out", str(out)])
+    done = CliRunner().invoke(main.app, ["preview", str(work.source_dir), "--out", str(out)])
     assert done.exit_code == 0
     assert wanted in done.stderr
     assert "not yet publishable: " in done.stderr
@@ -175,7 +178,7 @@ def test_the_page_and_the_manifest_say_it(good: LessonBuild) -> None:
     assert "fails on 2 of 2 broken variants" in page
     assert "fails on 1 of 1 broken variant<" in page
     assert "The map is halved once, not twice." in page
-    told = canon.read(good.revision / "manifest.json")["checks"]
+    told = canonical_json.read(good.revision / "manifest.json")["checks"]
     assert told[0]["mutants"][0]["sentence"] == "The map is halved once, not twice."
     assert [[m["id"] for m in entry["mutants"]] for entry in told] == [["halved_once", "unmoved"], ["unmoved"]]
 

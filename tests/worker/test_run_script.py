@@ -9,8 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress import bundle, plan, specs
-from lessonpress.recipe import Dtype, Fill
+from lessonpress.lesson import input_specs, plan
+from lessonpress.lesson.recipe import Dtype, Fill
+from lessonpress.revision import bundle
 from lessonpress.worker import inputs
 
 RUNS = ("float32", "float64", "float16", "bfloat16")
@@ -102,7 +103,7 @@ def test_the_script_makes_the_workers_inputs(spec: dict[str, Any], run: str) -> 
 def test_literal_numbers_keep_their_bits(numbers: list[float], dtype: str | None, run: str) -> None:
     """Whatever numbers a recipe writes down, the reader's script starts from the same."""
     spec = plan.jsonable({"values": numbers, **({"dtype": dtype} if dtype else {})})
-    assert not list(specs.faults(spec))
+    assert not list(input_specs.faults(spec))
     assert same(eval(bundle.code(spec, run), {"torch": torch}), inputs.make(spec, getattr(torch, run)))
 
 

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from lessonpress import canon, execute, hashing, lesson, supervise
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config, Limits
-from lessonpress.supervise import family, server
+from lessonpress import sandbox
+from lessonpress.build import execute, source_record
+from lessonpress.core import canonical_json
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config, Limits
+from lessonpress.lesson import reader
+from lessonpress.sandbox import process_tree, server
 from lessonpress.worker import kernel
 from tests import tiny
 
@@ -32,21 +35,21 @@ class Echo(nn.Module):
 @pytest.fixture(scope="module")
 def kept() -> Iterator[None]:
     """Keep one server for all tests of this file."""
-    with supervise.kept():
+    with sandbox.kept():
         yield
 
 
 def record(folder: Path, config: Config) -> str:
     """What a lesson's run records, as one text, without the facts of the moment."""
-    captured, mutants = execute.run(config, hashing.source(lesson.read(folder)), folder)
+    captured, mutants = execute.run(config, source_record.source(reader.read(folder)), folder)
     captured["provenance"] = {**captured["provenance"], "capturedAt": "", "isolation": ""}
-    return canon.dumps([captured, canon.loads(mutants)])
+    return canonical_json.dumps([captured, canonical_json.loads(mutants)])
 
 
 def alone(folder: Path, config: Config, monkeypatch: pytest.MonkeyPatch) -> str:
     """The same of a fresh process that forks nothing."""
     with monkeypatch.context() as patch:
-        patch.setattr(supervise, "_kept", None)
+        patch.setattr(sandbox, "_kept", None)
         patch.setattr(server, "FORKS", False)
         return record(folder, config)
 
@@ -77,22 +80,22 @@ def test_siblings_leave_nothing_to_each_other(tmp_path: Path, kept: None) -> Non
         assert files[:4] == ["0", "1", "2", "3"]
         assert len(files) <= 5  # and the listing itself
         own = {"PATH", "HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "LC_CTYPE", "SEEN"}
-        assert set(environment) <= {*own, *supervise.SETTINGS}
+        assert set(environment) <= {*own, *sandbox.SETTINGS}
 
 
 def test_a_server_outlives_what_kills_its_child(tmp_path: Path, kept: None) -> None:
     """After a crash, a limit and a hang the same server does the next lesson, and no child is left."""
     record(LESSONS[0].parent, Config())
-    standing: Any = supervise._kept
-    process = standing.servers[supervise.MODEL].process.pid
-    before = {one.pid for one in family.descendants(os.getpid())}
+    standing: Any = sandbox._kept
+    process = standing.servers[sandbox.MODEL].process.pid
+    before = {one.pid for one in process_tree.descendants(os.getpid())}
     echo = "from torch import nn\nimport os, time\nclass Echo(nn.Module):\n    def forward(self, x):\n        "
     ends = {"os.abort()": "SIGABRT", "os._exit(0)": "without a result", "os.kill(os.getpid(), 9)": "SIGKILL",
             "return x.new_empty(1 << 40)": "memory"}  # fmt: skip
     for number, (deed, reason) in enumerate(ends.items()):
         assert reason in spied(tmp_path / str(number) / "echo", echo + deed + "\n")
-    assert standing.servers[supervise.MODEL].process.pid == process
-    assert {one.pid for one in family.descendants(os.getpid())} == before
+    assert standing.servers[sandbox.MODEL].process.pid == process
+    assert {one.pid for one in process_tree.descendants(os.getpid())} == before
 
 
 def test_other_limits_get_another_server(tmp_path: Path, kept: None) -> None:
@@ -106,11 +109,11 @@ def test_other_limits_get_another_server(tmp_path: Path, kept: None) -> None:
 def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is stopped keeps nobody waiting for ever, and the next lesson gets another."""
     record(LESSONS[0].parent, Config())
-    standing: Any = supervise._kept
-    silent = standing.servers[supervise.MODEL]
+    standing: Any = sandbox._kept
+    silent = standing.servers[sandbox.MODEL]
     limits, isolation = silent.limits, silent.isolation
     assert silent.fits(limits, isolation)
-    for pid in (silent.process.pid, *(one.pid for one in family.descendants(silent.process.pid))):
+    for pid in (silent.process.pid, *(one.pid for one in process_tree.descendants(silent.process.pid))):
         os.kill(pid, signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr(silent, "limits", limits.model_copy(update={"wall_seconds": 1}))
@@ -118,7 +121,7 @@ def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytes
             silent.ask({})
     assert not silent.fits(limits, isolation)
     record(LESSONS[0].parent, Config())
-    assert standing.servers[supervise.MODEL] is not silent
+    assert standing.servers[sandbox.MODEL] is not silent
     assert silent.process.poll() is not None
 
 
@@ -126,8 +129,8 @@ def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytes
 def test_a_server_is_closed_to_its_children(kept: None) -> None:
     """Nobody may look into the process from which the next lesson is forked: its memory belongs to the kernel."""
     record(LESSONS[0].parent, Config())
-    standing: Any = supervise._kept
-    asked = standing.servers[supervise.MODEL]
-    inner = max([asked.process.pid, *(one.pid for one in family.descendants(asked.process.pid))])
+    standing: Any = sandbox._kept
+    asked = standing.servers[sandbox.MODEL]
+    inner = max([asked.process.pid, *(one.pid for one in process_tree.descendants(asked.process.pid))])
     assert Path(f"/proc/{inner}/environ").stat().st_uid == 0
     assert Path(f"/proc/{inner}/cwd").lstat().st_uid == 0

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from lessonpress import hashing, lesson
+from lessonpress.build import source_record
+from lessonpress.lesson import reader
 from lessonpress.worker import judge, run
 from tests import signs
 
@@ -75,8 +76,8 @@ def prepare(model):
 def test_no_flipped_sign_goes_unnoticed(folder: Path, tmp_path: Path) -> None:
     """One flip at a time, through every run and every check; survivors are those that the lesson proves equivalent."""
     run.settle()
-    read = lesson.read(folder)
-    plan = hashing.source(read)["plan"]
+    read = reader.read(folder)
+    plan = source_record.source(read)["plan"]
     trained = (plan["prepare"] or {"file": None})["file"]  # a file of its own for the training is used by no run
     idle = {plan["checks"], trained if trained != plan["model"]["file"] else None}
     code = [name for name in read.files if name.endswith(".py") and name not in idle]

@@ -12,9 +12,11 @@ import jsonschema
 import numpy as np
 import pytest
 
-from lessonpress import canon, capture, publish, site
-from lessonpress.lesson_build import LessonBuild
-from lessonpress.settings import Config
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.core import canonical_json
+from lessonpress.core.settings import Config
+from lessonpress.publishing import publish, site
+from lessonpress.sandbox import capture
 from tests import tiny
 from tests.test_capture import read_whole
 from tests.test_manifest import SEED, lacking
@@ -52,7 +54,7 @@ def folder(work: LessonBuild) -> Path:
 @pytest.fixture(scope="module")
 def manifest(folder: Path) -> dict[str, Any]:
     """The published manifest."""
-    return dict(canon.read(folder / "manifest.json"))
+    return dict(canonical_json.read(folder / "manifest.json"))
 
 
 def test_a_real_capture_is_valid_twice(work: LessonBuild) -> None:
@@ -74,7 +76,7 @@ def test_provenance_says_who_ran_it(work: LessonBuild) -> None:
 
 def test_the_manifest_fits_the_published_schema(config: Config, manifest: dict[str, Any]) -> None:
     """An independent validator accepts it, and every key that earlier readers know is there."""
-    schema = canon.read(Path(config.results) / "schema" / "manifest.schema.json")
+    schema = canonical_json.read(Path(config.results) / "schema" / "manifest.schema.json")
     jsonschema.Draft202012Validator(schema).validate(manifest)
     assert lacking({key: value for key, value in SEED.items() if key != "milestone"}, manifest) == []
     assert "milestone" in manifest

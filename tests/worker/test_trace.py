@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 from watching import Does, Watched, bits, call
 
-from lessonpress import graph
+from lessonpress.graph import graph
 from lessonpress.worker import modules, run
 from lessonpress.worker.places import Places
 from lessonpress.worker.trace import Tracer

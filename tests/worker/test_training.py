@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import lesson, plan
+from lessonpress.lesson import plan, reader
 from lessonpress.worker import run, training
 from lessonpress.worker.prepare import shown
 
@@ -64,7 +64,7 @@ def array(made: dict[str, Any], name: str, key: str) -> Any:
 def test_the_tiny_training_ends_where_the_normal_equations_say(tmp_path: Path) -> None:
     """Slope and intercept are those of least squares; the figures are the losses; the drawn start is the run's."""
     shutil.copytree(FIT, tmp_path / "tiny-fit")
-    planned = plan.of(lesson.read(tmp_path / "tiny-fit").recipe)
+    planned = plan.of(reader.read(tmp_path / "tiny-fit").recipe)
     said: list[dict[str, Any]] = []
     made = training.whole(planned, str(tmp_path / "tiny-fit"), said.append)
     x, y = np.arange(8) / 4 - 1, np.array([0.5, -1.25, 2.0, 0.0, 1.5, -0.5, 3.0, 1.0])

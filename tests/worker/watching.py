@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lessonpress import graph
+from lessonpress.graph import graph
 from lessonpress.worker import inputs, modules, recorded, run
 from lessonpress.worker.places import Places
 from lessonpress.worker.trace import Tracer

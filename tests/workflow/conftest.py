@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import code_digest, config
-from lessonpress.settings import Config
+from lessonpress.build import code_digest
+from lessonpress.core import config
+from lessonpress.core.settings import Config
 
 TINY = "tiny-affine"
 MODEL, JUDGE = "lessonpress.worker.program", "lessonpress.worker.judge"  # as the servers' logs name them

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lessonpress import execute, publish, site, verify
-from lessonpress.lesson_build import LessonBuild
+from lessonpress.build import execute
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.publishing import publish, site, verify
 from tests.workflow.conftest import TINY, House
 
 Edit = Callable[[dict[str, Any]], dict[str, Any]]

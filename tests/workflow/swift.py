@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["snakemake.cli", "snakemake.api", "lessonpress.run_session", "lessonpress.commands",
-                                "lessonpress.cli", "lessonpress.steps", "lessonpress.publish", "lessonpress.site",
-                                "lessonpress.verify"])  # fmt: skip
+_FORKED.set_forkserver_preload([
+    "snakemake.cli", "snakemake.api", "lessonpress.cli.snakemake_session", "lessonpress.cli.commands",
+    "lessonpress.cli.main", "lessonpress.build.steps", "lessonpress.publishing.publish", "lessonpress.publishing.site",
+    "lessonpress.publishing.verify",
+])  # fmt: skip
 PATIENCE = 120.0
 
 
@@ -73,6 +75,6 @@ def _be(folder: str, words: list[str], around: dict[str, str], said: str) -> Non
 
         main(arguments)
     else:
-        from lessonpress import command_line
+        from lessonpress.cli import command_line
 
         command_line.main(arguments)

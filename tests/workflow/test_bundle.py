@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import bundle
+from lessonpress.revision import bundle
 
 pytestmark = pytest.mark.workflow
 

@@ -23,8 +23,11 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import history, integrity, lock, publish, site, steps, verify
-from lessonpress.settings import Config
+from lessonpress.build import steps
+from lessonpress.core import lock
+from lessonpress.core.settings import Config
+from lessonpress.publishing import integrity, publish, site, verify
+from lessonpress.revision import history
 from tests.workflow.conftest import TINY, House
 from tests.workflow.swift import Running
 
@@ -128,7 +131,7 @@ def left(pid: int) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            if b"lessonpress.verb_server" in words and str(pid).encode() in words:
+            if b"lessonpress.cli.command_server" in words and str(pid).encode() in words:
                 found.append(int(folder.name))
     return found
 
@@ -398,7 +401,8 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
     """A publisher that is killed holds nobody up: the next one waits for nothing."""
     config = Config(results=str(tmp_path / "results"))
-    code = f"from lessonpress import lock; from pathlib import Path\nwith lock.alone(Path({config.results!r})):\n" \
+    code = "from lessonpress.core import lock; from pathlib import Path\n" \
+           f"with lock.alone(Path({config.results!r})):\n" \
            "    print('held', flush=True); import time; time.sleep(60)"  # fmt: skip
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import execute, hashing, lesson
-from lessonpress.errors import LessonError
-from lessonpress.settings import Config
+from lessonpress.build import execute, source_record
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
 from tests import tiny
 from tests.workflow import determinism
 
@@ -37,8 +38,8 @@ def test_an_operation_that_cannot_repeat_itself_is_named(tmp_path: Path) -> None
     """torch knows operations whose result depends on who comes first; a lesson that uses one fails at its own line."""
     model = tiny.MODEL.replace("x + 1", "x.clone().put_(x.long(), x)")
     config = Config(lessons=str(tmp_path / "lessons"), work=str(tmp_path / "work"))
-    read = lesson.read(tiny.write(config.lesson("echo"), model=model))
+    read = reader.read(tiny.write(config.lesson("echo"), model=model))
     with pytest.raises(LessonError) as caught:
-        execute.run(config, hashing.source(read), config.lesson("echo"))
+        execute.run(config, source_record.source(read), config.lesson("echo"))
     assert "echo/model.py:6: calling the model of Echo" in caught.value.message()
     assert "put_ does not have a deterministic implementation" in caught.value.message()

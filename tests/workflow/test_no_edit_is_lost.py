@@ -23,9 +23,11 @@ from typing import Any
 
 import pytest
 
-from lessonpress import config as settings
-from lessonpress import mistakes, publish, site, steps, supervise
-from lessonpress.errors import LessonError
+from lessonpress import sandbox
+from lessonpress.build import steps
+from lessonpress.core import config as settings
+from lessonpress.core.errors import LessonError
+from lessonpress.publishing import mistakes, publish, site
 from tests import tiny
 from tests.workflow.conftest import TINY, House, build
 from tests.workflow.swift import Running
@@ -375,7 +377,7 @@ def prepared(folder: Path, project: Path) -> House:
 def lives(share: list[int], template: Path, scratch: Path) -> list[str]:
     """Live some sequences one after the other, in a process that keeps what runs lessons."""
     out = []
-    with supervise.kept():
+    with sandbox.kept():
         for seed in share:
             begin = time.monotonic()
             out.append(lived(seed, template, scratch))

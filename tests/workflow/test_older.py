@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import canon, diff, doctor, history, integrity, prune, publish, site, verify
+from lessonpress.core import canonical_json
+from lessonpress.publishing import diff, doctor, integrity, prune, publish, site, verify
+from lessonpress.revision import history
 from tests.workflow.conftest import TINY, House, build
 from tests.workflow.revisions import regenerated
 
@@ -35,7 +37,7 @@ def test_they_are_whole_and_can_be_read(older: House) -> None:
     config = older.settings
     assert doctor.doctor(config) == []
     one, two = older.revisions()[::-1]
-    assert "templatesSha256" not in canon.read(older.published / one / "manifest.json")["provenance"]
+    assert "templatesSha256" not in canonical_json.read(older.published / one / "manifest.json")["provenance"]
     found = diff.diff(config, TINY)
     assert (found.old, found.new, found.reasons) == (one, two, ("prose",))
     assert [line.split()[0] for line in prune.listed(config, TINY).splitlines()] == [two, one]

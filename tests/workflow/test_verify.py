@@ -11,7 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessonpress import artifact, bundle, code_digest, history, integrity, picture, publish, verify
+from lessonpress.build import artifact, code_digest
+from lessonpress.graph import drawing
+from lessonpress.publishing import integrity, publish, verify
+from lessonpress.revision import bundle, history
 from tests.workflow.conftest import TINY, House
 from tests.workflow.revisions import copied, edit_capture, nudged, publish_again, regenerated
 
@@ -132,8 +135,8 @@ def test_every_reason_is_told(published: House, monkeypatch: pytest.MonkeyPatch)
     published.edit("lesson.yaml", "range: [-4, 4]", "range: [-5, 5]")
     assert publish_again(published).endswith("because of: recipe (2 keys)")
     with monkeypatch.context() as patch:
-        drawn = picture.svg
-        patch.setattr(picture, "svg", lambda *given, **named: drawn(*given, **named) + "<!-- new -->\n")
+        drawn = drawing.svg
+        patch.setattr(drawing, "svg", lambda *given, **named: drawn(*given, **named) + "<!-- new -->\n")
         assert "because of: templates (" in publish_again(published)
     with monkeypatch.context() as patch:
         patch.setattr(code_digest, "digest", lambda step: "5" * 64)

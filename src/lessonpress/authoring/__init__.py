@@ -1,0 +1,1 @@
+"""What an author uses: new lessons and repositories, lint, preview, training."""

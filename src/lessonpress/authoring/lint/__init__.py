@@ -1,0 +1,64 @@
+"""Verb lint: read a lesson as closely as one can without running it: recipe, prose, model, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lessonpress.authoring.lint import checks, model, records, surprises
+from lessonpress.authoring.lint.sources import Sources
+from lessonpress.build import source_record
+from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.core.settings import Config
+from lessonpress.lesson import lesson_files, packages, reader, trained_weights
+from lessonpress.web.page import expressions, prose_check
+
+
+def lint(config: Config, slug: str) -> str:
+    """Read one lesson and answer in words: a hint a line for what is doubtful, and that the rest is good.
+
+    Raises LessonErrors with file and line for what publishing would refuse, and for what a reader could not run.
+    """
+    read = reader.read(config.lesson(slug))
+    source_record.source(read)
+    sources = Sources.of(read)
+    mistakes = [*sources.mistakes, *prose_check.unreadable(read, sources.sentences()), *expressions.misnamed(read),
+                *_mistakes(sources)]  # fmt: skip
+    if mistakes:
+        raise LessonErrors(mistakes)
+    return "\n".join([*hints(sources), f"{slug}: good"])
+
+
+def hints(sources: Sources) -> list[str]:
+    """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
+    read = sources.read
+    doubts = [*model.doubts(sources), *checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read),
+              *expressions.unread(read)]  # fmt: skip
+    old = [warning] if (warning := trained_weights.warning(read)) else []
+    return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
+
+
+def _mistakes(sources: Sources) -> Iterator[LessonError]:
+    for room in (model, checks):
+        yield from room.mistakes(sources)
+    yield from packages.mistakes(sources.files)
+    yield from records.mistakes(sources.read)
+
+
+def slugs(config: Config) -> list[str]:
+    """The names of all folders of lessons, whatever they hold; a folder of nothing but caches is none.
+
+    Raises LessonError when there is no such folder, or nothing in it: a silent success would check nothing.
+    """
+    folder = Path(config.lessons)
+    lesson_files.slugs(folder)  # refuses a folder that is not there
+    found = sorted(path.name for path in folder.iterdir() if _holds_files(path))
+    if not found:
+        raise LessonError(config.lessons, "there is no lesson here", "", "Type: lessonpress new SLUG.")
+    return found
+
+
+def _holds_files(folder: Path) -> bool:
+    if folder.name.startswith((".", "__")) or not folder.is_dir():
+        return False
+    return any(path.is_file() and "__pycache__" not in path.parts for path in folder.rglob("*"))

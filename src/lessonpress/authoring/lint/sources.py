@@ -1,0 +1,47 @@
+"""A lesson's Python files, read but not run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson import python_ast
+from lessonpress.lesson.python_ast import Source
+from lessonpress.lesson.reader import Lesson
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A lesson with its Python files by name, and the mistakes of those that are no Python."""
+
+    read: Lesson
+    files: Mapping[str, Source]
+    mistakes: tuple[LessonError, ...]
+
+    @staticmethod
+    def of(read: Lesson) -> Sources:
+        """Read every Python file of a lesson."""
+        files, mistakes = dict[str, Source](), list[LessonError]()
+        for name in sorted(n for n in read.files if n.endswith(".py")):
+            try:
+                files[name] = python_ast.read(read.files[name], os.path.relpath(read.folder / name))
+            except LessonError as error:
+                mistakes.append(error)
+        return Sources(read, files, tuple(mistakes))
+
+    def model(self) -> Source | None:
+        """The model's file."""
+        return self.files.get(self.read.recipe.model.file)
+
+    def checks(self) -> Source | None:
+        """The checks' file, where the lesson has one."""
+        return self.files.get(self.read.recipe.checks or "")
+
+    def sentences(self) -> list[tuple[str, str]]:
+        """The sentence of every check, with its place."""
+        told = self.checks()
+        functions = told.functions if told else ()
+        return [(f"{told.where}:{each.line}: {each.name}", each.docstring.partition("\n")[0])
+                for each in functions if told and each.name.startswith("check_")]  # fmt: skip

@@ -1,0 +1,39 @@
+"""Calls that give something else on every run, so that a lesson publishes once and never verifies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lessonpress.authoring.lint.sources import Sources
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson.python_ast import Call
+
+CLOCK, CHANCE = "it tells the time of the run", "no seed decides what it gives"
+ALWAYS = {
+    **dict.fromkeys(["time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic",
+                     "time.monotonic_ns", "time.process_time", "time.localtime", "time.gmtime", "time.ctime",
+                     "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+                     "datetime.date.today"], CLOCK),
+    **dict.fromkeys(["os.urandom", "os.getrandom", "os.getpid", "random.SystemRandom", "random.SystemRandom.random",
+                     "torch.seed", "torch.random.seed", "uuid.uuid1", "uuid.uuid4"], CHANCE),
+}  # fmt: skip
+# These are seeded by what they are given.
+BARE = dict.fromkeys([
+    "random.seed", "random.Random", "numpy.random.seed", "numpy.random.default_rng", "numpy.random.RandomState",
+    "numpy.random.SeedSequence", "numpy.random.PCG64",
+], CHANCE)  # fmt: skip
+FIX = "Give its value as an input, or draw it from torch, which the recipe's seed decides."
+
+
+def doubts(sources: Sources) -> Iterator[LessonError]:
+    """Every call in a lesson's files that no seed decides."""
+    for file in sources.files.values():
+        for call in file.calls:
+            if why := _why(call):
+                yield LessonError(f"{file.where}:{call.line}", f"{call.name} is called", why, FIX)
+
+
+def _why(call: Call) -> str:
+    if call.name.startswith("secrets."):
+        return CHANCE
+    return ALWAYS.get(call.name, "") or (BARE.get(call.name, "") if not call.arguments else "")

@@ -1,0 +1,162 @@
+"""The live preview: makes a lesson's page anew whenever a file is saved, and tells the open page to follow."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lessonpress.lesson import lesson_files
+from lessonpress.web import dev_server
+from lessonpress.web.dev_server import TYPES
+from lessonpress.web.page import rendering, site_pages
+
+EVENTS = "/.lessonpress/events"
+PAUSE, BREATH = 0.25, 15.0  # seconds between looks at the files; between signs of life to the page
+SCRIPT = "watch.js"
+Seen = Mapping[str, tuple[int, int]]
+
+
+@dataclass
+class Live:
+    """What the open page must know: which page is the newest, and what is wrong at present."""
+
+    folder: Path
+    message: str = ""
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def build(self) -> str:
+        """A name of the page that is there now; empty while there is none."""
+        try:
+            told = (self.folder / "index.html").stat()
+        except FileNotFoundError:
+            return ""
+        return f"{told.st_ino}-{told.st_mtime_ns}"
+
+    def tell(self, message: str) -> None:
+        """Let the open page look again."""
+        with self.changed:
+            self.message = message
+            self.changed.notify_all()
+
+    def state(self) -> str:
+        """What the page is told, as JSON."""
+        return json.dumps({"build": self.build(), "message": self.message})
+
+
+class Handler(dev_server.Handler):
+    """Serves a preview whose page follows what is saved; what lies on disk stays as it is."""
+
+    def __init__(self, *args: Any, live: Live, **options: Any) -> None:
+        self.live = live
+        super().__init__(*args, directory=str(live.folder), **options)
+
+    def do_GET(self) -> None:
+        """Answer the page, the events, or a file beside the page."""
+        path = self.path.partition("?")[0]
+        if path == EVENTS:
+            self.follow()
+        elif path in ("/", "/index.html"):
+            self.answer(shown(self.live).encode(), TYPES[".html"])
+        else:
+            super().do_GET()
+
+    def follow(self) -> None:
+        """Send what the page must know, now and whenever it changes, until the browser hangs up."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        last = ""
+        while True:
+            with self.live.changed:
+                if (now := self.live.state()) == last:
+                    self.live.changed.wait(BREATH)
+                    now = self.live.state()
+            self.wfile.write(f"data: {now}\n\n".encode())
+            last = now
+
+
+def shown(live: Live) -> str:
+    """The page as it is served: the preview's own, or one that says what is missing, with the script that follows."""
+    build = live.build()
+    text = (live.folder / "index.html").read_text(encoding="utf-8") if build else site_pages.waiting(live.message)
+    return followed(text, build)
+
+
+def followed(text: str, build: str) -> str:
+    """A page with the script that follows, and a policy that admits this script and its one connection."""
+    script = (rendering.templates_folder() / SCRIPT).read_text(encoding="utf-8")
+    admitted = f"'{rendering.hashed(script)}'"
+    text = re.sub(r"script-src (?:'none')?", f"connect-src 'self'; script-src {admitted} ", text, count=1)
+    before, end, after = text.rpartition("</body>")
+    return f'{before}<script data-build="{build}">{script}</script>\n{end}{after}'
+
+
+def watch(folder: Path, live: Live, options: list[str], server: dev_server.Server, say: Callable[[str], None]) -> None:
+    """Serve a lesson's preview and make it anew after every save; does not come back."""
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with server:
+        before: Seen = {}
+        while True:
+            now = settled(folder)
+            if now != before:
+                before = now
+                started = time.monotonic()
+                message, hints = made(folder, live.folder, options)
+                live.tell(message)
+                say("\n".join([*hints, message or f"made in {time.monotonic() - started:.1f} s"]))
+            time.sleep(PAUSE)
+
+
+def settled(folder: Path) -> Seen:
+    """The lesson's files with their times and sizes, once two looks see the same: an editor may write in steps."""
+    now = files(folder)
+    while True:
+        time.sleep(PAUSE / 5)
+        again = files(folder)
+        if again == now:
+            return now
+        now = again
+
+
+def files(folder: Path) -> Seen:
+    """Every file that the lesson is made of, with its time and size."""
+    found = {}
+    for path in lesson_files.paths(folder):
+        with contextlib.suppress(FileNotFoundError):
+            told = (folder / path).stat()
+            found[path] = (told.st_mtime_ns, told.st_size)
+    return found
+
+
+def made(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
+    """Make the preview in a process of its own, as `lessonpress preview` does.
+
+    Answers what is wrong (nothing when all is well), and what else it said.
+    """
+    command = [sys.executable, "-m", "lessonpress", "preview", str(folder), "--out", str(out), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    hints = [line for line in done.stdout.splitlines() if line.startswith("hint: ")]
+    return (done.stderr.strip(), hints) if done.returncode else ("", [*hints, *done.stderr.splitlines()])
+
+
+def run(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
+    """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder that goes with it.
+
+    Raises WrongUsage when the port cannot be had.
+    """
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
+        live = Live(out or Path(scratch) / "preview")
+        server = dev_server.opened(partial(Handler, live=live), port)
+        say(f"{server.address()}  follows what you save; Ctrl-C ends it")
+        watch(folder, live, options, server, say)

@@ -1,0 +1,131 @@
+"""A repository of somebody's own: the files that it starts with, written all together or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from lessonpress import __version__
+from lessonpress.authoring import new_lesson
+from lessonpress.core import atomic_io, config, resources
+from lessonpress.core.errors import WrongUsage
+
+LESSON, SITE, REQUIREMENTS = "first-lesson", ".github/workflows/site.yml", "requirements.txt"
+# What a file of the repository is made from, by lessonpress's own names. Names without their dot: a `.gitignore` among
+# the templates would be obeyed there.
+MADE_FROM: Mapping[str, str] = {
+    "Snakefile": "templates/init/Snakefile",
+    "README.md": "templates/init/README.md",
+    REQUIREMENTS: "templates/init/requirements.txt",
+    ".gitignore": "templates/init/gitignore",
+    ".gitattributes": "templates/init/gitattributes",
+    SITE: "templates/init/site.yml",
+    "profiles/default/config.yaml": "profiles/default/config.yaml",
+    "scripts/check_site.sh": "scripts/check_site.sh",
+}
+SCHEMA = f"../../results/schema/{new_lesson.SCHEMA}"  # from the lesson's folder; the first publication writes it
+WORKFLOW = ".github/workflows/publish-check.yml"
+OWNER = "OWNER/lessonpress"
+FOUND_BESIDE = "--find-links wheels"  # pip looks there from the folder of requirements.txt
+
+
+def start(folder: Path, *, keep: bool = False) -> list[str]:
+    """Write the files of a new repository into `folder`; answers what was written, and what is left to do, in words.
+
+    A file that is there already is never written again: with `keep` it stays and the others are added, without it
+    nothing is written. Raises WrongUsage with the names of all such files.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise WrongUsage(str(folder), "it is a file", "a folder, or a name that is free")
+    wanted = files()
+    taken = [name for name in wanted if _is_taken(folder, name)]
+    if keep:
+        held = {*taken, *_first_lesson(folder, wanted)}
+        wanted = {name: text for name, text in wanted.items() if name not in held}
+    elif taken:
+        raise WrongUsage(str(folder), f"already there: {', '.join(taken)}", "",
+                         "Nothing was written. Say --keep to keep them and add the others.")  # fmt: skip
+    _write(folder, wanted)
+    return [*(str(folder / name) for name in wanted), *_left(folder, wanted)]
+
+
+def _left(folder: Path, written: Mapping[str, str]) -> Iterator[str]:
+    """What only the owner of the repository can say or do."""
+    if OWNER in written.get(SITE, ""):
+        yield f"In {folder / SITE}: write whose lessonpress is used, in place of OWNER."
+    if FOUND_BESIDE in written.get(REQUIREMENTS, ""):
+        yield f"For others and for CI: put lessonpress's wheel into {folder / 'wheels'} and commit it."
+    yield f"Next: {folder / 'README.md'} names the three commands."
+
+
+def files() -> dict[str, str]:
+    """Every file of a new repository, by name: what the repository cannot do without, and one lesson."""
+    requirement, workflow = origin()
+    marks = {"@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@SLUG@": LESSON,
+             "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
+    made = {name: _filled(resources.path(source), marks) for name, source in MADE_FROM.items()}
+    lesson = {f"lessons/{LESSON}/{name}": text for name, text in new_lesson.files(LESSON, SCHEMA).items()}
+    return {**made, "config.yaml": config.text(), **lesson}
+
+
+def _filled(template: Path, marks: Mapping[str, str]) -> str:
+    return re.sub("|".join(marks), lambda mark: marks[mark[0]], template.read_text(encoding="utf-8"))
+
+
+def origin() -> tuple[str, str]:
+    """What pip and GitHub call the lessonpress that runs here: a line of requirements.txt, and a reusable workflow.
+
+    Installed from a git repository it is that commit, from an address that address, from a file one that lies in
+    `wheels/`, else the version.
+    """
+    told = _direct_url()
+    url, commit = str(told.get("url", "")), str(told.get("vcs_info", {}).get("commit_id", ""))
+    hub = re.fullmatch(r"(?:https|ssh)://(?:git@)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", url)
+    workflow = f"{hub[1] if hub else OWNER}/{WORKFLOW}@{commit or f'v{__version__}'}"
+    if commit:
+        return f"lessonpress @ git+{url}@{commit}", workflow
+    if url and not url.startswith("file:"):
+        return f"lessonpress @ {url}", workflow
+    return (f"{FOUND_BESIDE}\n" if url else "") + f"lessonpress=={__version__}", workflow
+
+
+def _direct_url() -> dict[str, Any]:
+    """Where pip installed lessonpress from, as pip noted it; empty for a package index."""
+    try:
+        return dict(json.loads(distribution("lessonpress").read_text("direct_url.json") or "{}"))
+    except (PackageNotFoundError, ValueError):
+        return {}
+
+
+def _is_taken(folder: Path, name: str) -> bool:
+    """Whether something stands where a file is to be, or where one of its folders is to be."""
+    path = folder / name
+    above = [folder / part for part in Path(name).parents]
+    return path.exists() or path.is_symlink() or any(part.exists() and not part.is_dir() for part in above)
+
+
+def _first_lesson(folder: Path, names: Mapping[str, str]) -> list[str]:
+    """The first lesson's files, where there is no need of them: the repository has lessons."""
+    has_lessons = any(folder.glob("lessons/*/lesson.yaml"))
+    return [name for name in names if name.startswith("lessons/")] if has_lessons else []
+
+
+def _write(folder: Path, wanted: Mapping[str, str]) -> None:
+    """Write all files; where one cannot be written, take away what was made."""
+    made: list[Path] = []
+    try:
+        for name, text in wanted.items():
+            path = folder / name
+            made += [*(part for part in reversed(path.parents) if not part.exists()), path]
+            atomic_io.write(path, text)
+    except BaseException:
+        for path in reversed(made):
+            with contextlib.suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,164 @@
+"""Verb prepare: run a lesson's training in a confined process, and store its weights as source or compare with them."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from lessonpress import sandbox
+from lessonpress.authoring import training_progress
+from lessonpress.build import execute, source_record
+from lessonpress.core import canonical_json, tensor_file
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.lesson import plan, reader, trained_weights
+from lessonpress.lesson.trained_weights import Prepared
+from lessonpress.revision import numeric_diff
+from lessonpress.sandbox import Ended, capture, worker_errors
+from lessonpress.worker.prepare import shown
+
+ANSWER = {"kept", "blobs", "lines", "first", "last"}
+
+
+def prepare(config: Config, slug: str) -> str:
+    """Make a lesson's weights and write `prepared.safetensors` and `prepared.json` beside its recipe.
+
+    Answers what was kept, with a warning for each run that asks for other weights, which publish will refuse. Raises
+    LessonError, and writes nothing, when the lesson's code fails or hits a limit.
+    """
+    read = reader.read(config.lesson(slug))
+    found, data = made(config, read)
+    changed = trained_weights.store(read.folder, found, data)
+    names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in found.kept)
+    missing = trained_weights.missing(read, plan.of(read.recipe), [entry.name for entry in found.kept])
+    words = f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}"
+    return "\n".join([words, *(f"warning: {error.message()}" for error in missing)])
+
+
+def repeat(config: Config, slug: str) -> str:
+    """Make a lesson's weights once more and compare them and their figures with what is stored; writes nothing.
+
+    Answers the largest difference. Raises LessonError when it is out of the tolerance of `prepare`.
+    """
+    read = reader.read(config.lesson(slug))
+    old = trained_weights.of(read)
+    if old is None:
+        raise LessonError(os.path.relpath(read.folder), "nothing has been prepared that could be repeated",
+                          trained_weights.RECORD, f"Run `lessonpress prepare {slug}`.")  # fmt: skip
+    stored = trained_weights.arrays(read)  # before the training: that takes its time
+    new, data = made(config, read)
+    arrays = [{**figures(old), **stored}, {**figures(new), **tensor_file.arrays(data)}]
+    tolerance = (plan.prepare(read.recipe) or {})["tolerance"]
+    found = numeric_diff.compare(arrays[0], arrays[1], **tolerance)
+    if not found.good():
+        changed = trained_weights.outdated(read, old)
+        why = f" ({', '.join(changed)} changed since)" if changed else ""
+        raise LessonError(trained_weights.path(read), f"the training gives other weights: {found.words()}{why}",
+                          f"within {tolerance['atol']:g} + {tolerance['rtol']:g}·|stored| of what is stored",
+                          f"Run `lessonpress prepare {slug}` where the change is meant.")  # fmt: skip
+    return f"{slug}: the training repeats, " + ("bit for bit" if found.same() else f"within tolerance: {found.words()}")
+
+
+def prepared_lessons(config: Config) -> list[str]:
+    """The slugs of all lessons that say how their weights are made."""
+    folders = sorted(path.parent for path in Path(config.lessons).glob(f"*/{reader.RECIPE}"))
+    return [folder.name for folder in folders if reader.read(folder).recipe.prepare]
+
+
+def figures(found: Prepared) -> dict[str, Any]:
+    """Every figure of a preparation as an array of one number, by `<name>: <figure>`."""
+    told: dict[str, Mapping[str, Any]] = {entry.name: entry.figures for entry in found.kept}
+    told |= {"first step": found.first or {}, "last step": found.last or {}, "steps": {"told": found.lines}}
+    return {f"{name}: {key}": np.array(float(value)) for name, each in told.items() for key, value in each.items()}
+
+
+def made(config: Config, read: reader.Lesson) -> tuple[Prepared, bytes]:
+    """What the lesson's training gives: its record, and the bytes of its weights' file. Writes nothing of it."""
+    task = plan.prepare(read.recipe)
+    if task is None:
+        raise LessonError(f"{read.name}:1", "the recipe has no `prepare`", "it says how weights are made",
+                          "Write `prepare: {seed: 0}` and a function prepare(model) in the model's file.")  # fmt: skip
+    ended = _run(config, read)
+    what = f"{task['function']}() of {task['file']}"
+    if ended.limit or len(ended.lines) < 2:
+        raise worker_errors.of_process(read.folder, what, ended)
+    try:
+        facts, answer = capture.loads(ended.lines[0]), capture.loads(ended.lines[-1])
+        if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
+            at = execute.recipe_place(answer["error"], plan.of(read.recipe), read.folder)
+            raise worker_errors.of_lesson(answer["error"], read.folder, read.recipe.model.class_, ended, at)
+        tensors, blobs = _validated(answer.get("ok") if isinstance(answer, dict) else None)
+        data = tensor_file.packed(tensors, blobs)
+        told = {key: answer["ok"][key] for key in ("lines", "first", "last")}
+        kept = [{"name": entry["name"], "figures": entry["figures"]} for entry in answer["ok"]["kept"]]
+        found = Prepared.model_validate({
+            "schema": 1, "madeFrom": trained_weights.origin(read, task).model_dump(), "seed": task["seed"],
+            "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")), **told,
+            "kept": kept, "weights": canonical_json.digest(data),
+        })  # fmt: skip
+    except (capture.Malformed, ValidationError) as error:
+        raise LessonError(os.path.relpath(read.folder), f"the worker's answer was not the worker's: {error!s:.200}",
+                          "an answer that lesson code has not touched") from None  # fmt: skip
+    if len(data) > reader.MAX_FILE_BYTES:
+        most = f"a lesson's file has at most {reader.MAX_FILE_BYTES}"
+        raise LessonError(os.path.relpath(read.folder), f"the kept weights are {len(data)} bytes", most,
+                          "Keep fewer, or a smaller model.")  # fmt: skip
+    return found, data
+
+
+def _run(config: Config, read: reader.Lesson) -> Ended:
+    """The confined process with the lesson's files, but for what an earlier training has made."""
+    limits = config.limits.preparing()
+    own = (trained_weights.RECORD, trained_weights.WEIGHTS)
+    files = [file for file in source_record.listed(read) if file["path"] not in own]
+    with sandbox.scratch() as scratch:
+        copied = execute.copy(files, read.folder, scratch / "lesson")
+        task, cwd = scratch / "plan.json", scratch / "empty"
+        task.write_text(canonical_json.compact(plan.of(read.recipe)), encoding="utf-8")
+        cwd.mkdir()
+        with training_progress.Line(read.recipe.slug) as line:
+            ended = sandbox.run(sandbox.PREPARE, [str(task), str(copied)], cwd, limits,
+                                  config.isolation, meanwhile=line.hear)  # fmt: skip
+    if ended.limit not in ("wall_seconds", "cpu_seconds"):
+        return ended
+    held = {**ended.confinement.limits, "prepare_seconds": limits.prepare_seconds}
+    return replace(ended, limit="prepare_seconds", confinement=replace(ended.confinement, limits=held))
+
+
+def _validated(answer: Any) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
+    """The kept tensors by `<name>/<parameter>`, and their bytes; raises Malformed."""
+    if not isinstance(answer, dict) or answer.keys() != ANSWER or not isinstance(answer["kept"], list):
+        raise capture.Malformed("the answer has other keys than a preparation's")
+    sizes, tensors = capture.sizes(answer["blobs"]), dict[str, Mapping[str, Any]]()
+    for entry in answer["kept"]:
+        if not isinstance(entry, dict) or entry.keys() != {"name", "figures", "tensors"}:
+            raise capture.Malformed("something kept that is no model")
+        if not isinstance(entry["name"], str) or not isinstance(entry["tensors"], dict):
+            raise capture.Malformed("something kept without a name or tensors")
+        for key, value in entry["tensors"].items():
+            capture.described(value, sizes)
+            if f"{entry['name']}/{key}" in tensors or not _finite(value, answer["blobs"]):
+                raise capture.Malformed("a tensor that stands twice or is not finite")
+            tensors[f"{entry['name']}/{key}"] = value
+    if len({entry["name"] for entry in answer["kept"]}) != len(answer["kept"]):
+        raise capture.Malformed("a name that stands twice")
+    return tensors, answer["blobs"]
+
+
+def _finite(value: Mapping[str, Any], blobs: Mapping[str, str]) -> bool:
+    """Whether an array holds numbers only, in a dtype that a safetensors file has."""
+    kind = value["dtype"]
+    if kind not in tensor_file.DTYPES:
+        return False
+    data = base64.b64decode(blobs[value["blob"]])
+    if kind == "bfloat16":  # its upper half is a float32's
+        return bool(np.isfinite((np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4")).all())
+    return bool(np.isfinite(np.frombuffer(data, np.dtype(kind).newbyteorder("<"))).all())

@@ -1,0 +1,160 @@
+"""The code behind each step as one digest, and a lesson's key: the digest of its files and of all that makes it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from lessonpress.core import canonical_json, atomic_io, resources
+from lessonpress.lesson import lesson_files
+from lessonpress.core.settings import Config
+
+PACKAGE = Path(__file__).parents[1]
+# The modules in which each step begins; its code is what is reached from there by imports.
+AROUND = ("build.artifact", "build.lesson_build", "build.steps")  # what a lesson's steps are done with
+STEPS = {
+    "hash": ("build.source_record", *AROUND), "execute": ("build.execute", *AROUND),
+    "record": ("build.record", *AROUND), "check": ("build.check", *AROUND), "render": ("build.render", *AROUND),
+    "publish": ("publishing.publish", *AROUND), "site": ("publishing.site",),
+}  # fmt: skip
+NAMES_ALL = "build.steps"  # it imports every step, so nothing is reached through it
+WHOLE = "worker"  # its files name each other without us, and are shipped together
+# A module named by an import, wherever it stands, or as one to run.
+_IMPORT = re.compile(rb"^\s*from lessonpress(\.[\w.]+)? import (\([^)]*\)|[^\n(]*)", re.MULTILINE)
+_TO_RUN = re.compile(rb"\"lessonpress\.([\w.]+)\"")
+# Templates of files that a person goes on to edit: what changes in them changes no page.
+STARTERS = ("init", "new")
+PAGES, KERNELS = "web.page.rendering", "replay.operations"
+# What is installed beside us and shows in a lesson: its numbers, its pages, the versions that it names.
+INSTALLED = frozenset({
+    "torch", "numpy", "safetensors", "latex2mathml", "markdown_it_py", "pygments", "jinja2", "pandas",
+})  # fmt: skip
+KEY = 16  # hexadecimal digits
+
+
+def modules(step: str) -> frozenset[str]:
+    """The modules whose code decides what a step does."""
+    return _reached(PACKAGE, step)
+
+
+def files(step: str) -> list[Path]:
+    """The files whose content decides what a step does."""
+    return sorted(_files_of(PACKAGE, step).values())
+
+
+def digest(step: str) -> str:
+    """The SHA-256 of a step's code; the same for an installed lessonpress and one that runs from its sources."""
+    return digests()[step]
+
+
+def digests() -> dict[str, str]:
+    """The SHA-256 of every step's code."""
+    return _digests(PACKAGE)
+
+
+@functools.cache
+def _digests(package: Path) -> dict[str, str]:
+    out = {}
+    for step in STEPS:
+        whole = hashlib.sha256()
+        for name, path in sorted(_files_of(package, step).items()):
+            whole.update(name.encode() + b"\0" + hashlib.sha256(_read(path)).digest())
+        out[step] = whole.hexdigest()
+    return out
+
+
+def _files_of(package: Path, step: str) -> dict[str, Path]:
+    """The files of a step's modules by their names in the package, with those that no import names.
+
+    The worker enters whole; with the modules of the operations come their scripts, and with those that make pages the
+    templates: an installed lessonpress carries them inside the package.
+    """
+    reached = _reached(package, step)
+    found = {path for module in reached if (path := _file(package, module))}
+    if any(module.startswith(WHOLE) for module in reached):
+        found |= set((package / WHOLE).rglob("*.py"))
+    if any(module.startswith(KERNELS) for module in reached):
+        found |= set((package / KERNELS.replace(".", "/")).rglob("*.js"))
+    named = {path.relative_to(package).as_posix(): path for path in found}
+    if PAGES in reached:
+        folder = resources.path("templates")
+        inside = ((path.relative_to(folder), path) for path in folder.rglob("*") if path.is_file())
+        named |= {f"templates/{name.as_posix()}": path for name, path in inside if name.parts[0] not in STARTERS}
+    return named
+
+
+@functools.cache
+def _reached(package: Path, step: str) -> frozenset[str]:
+    seen, waiting = set[str](), [*STEPS[step]]
+    while waiting:
+        module = waiting.pop()
+        if module not in seen and (path := _file(package, module)):
+            seen.add(module)
+            waiting += _named(package, path) if module != NAMES_ALL else ()
+    return frozenset(seen)
+
+
+@functools.cache
+def _file(package: Path, module: str) -> Path | None:
+    """The file of a module by its name inside the package; None where there is none."""
+    stem = package / module.replace(".", "/")
+    return next((path for path in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py") if path.is_file()), None)
+
+
+@functools.cache
+def _named(package: Path, path: Path) -> tuple[str, ...]:
+    """The modules of the package that a file imports or names as one to run, and the packages that they lie in."""
+    data, found = _read(path), set[str]()
+    for home, names in _IMPORT.findall(data):
+        base = home.decode().lstrip(".")
+        words = (word.split(b" as ")[0].strip(b" ()\n\t") for word in names.split(b"#")[0].split(b","))
+        for word in filter(None, words):
+            inner = f"{base}.{word.decode()}".lstrip(".")
+            found.add(inner if _file(package, inner) else base)
+    found |= {name.decode() for name in _TO_RUN.findall(data)}
+    above = {name.rsplit(".", depth)[0] for name in found for depth in range(1, name.count(".") + 1)}
+    return tuple(name for name in found | above if name)
+
+
+@functools.cache
+def _read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@functools.cache
+def installed() -> dict[str, str]:
+    """The versions of what shows in a lesson, Python's without its patch.
+
+    Read off the names of the folders that every installer writes: `importlib.metadata` reads a file for each, which
+    takes as long as all the rest of what is asked while the rules are read.
+    """
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}
+    for folder in reversed(sys.path):
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder or "."):
+                project, _, number = name.removesuffix(".dist-info").partition("-")
+                if name.endswith(".dist-info") and project.lower() in INSTALLED:
+                    found[project.lower()] = number.partition("+")[0]
+    return found
+
+
+def surroundings(config: Config) -> list[object]:
+    """What decides, beside a lesson's files and a step's code, whether a run succeeds and what it gives."""
+    return [installed(), config.limits.model_dump(exclude={"prepare_seconds"}), config.isolation.model_dump()]
+
+
+def key(config: Config, files: Iterable[lesson_files.Entry]) -> str:
+    """The name of a lesson's state: a digest of its files, of every step's code, and of what these run in."""
+    steps = {step: value for step, value in digests().items() if step != "site"}
+    return canonical_json.digest_of([lesson_files.digest(files), steps, surroundings(config)])[:KEY]
+
+
+def present_key(config: Config, slug: str) -> str:
+    """The key of a lesson as its files are now."""
+    return key(config, lesson_files.entries(config.lesson(slug)))

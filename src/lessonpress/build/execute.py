@@ -1,0 +1,143 @@
+"""Step execute: run the lesson once in a worker process, and validate what it recorded (capture.json)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lessonpress.core import canonical_json, atomic_io
+from lessonpress.sandbox import capture, worker_errors
+from lessonpress.lesson import reader
+from lessonpress import sandbox
+from lessonpress.core.errors import LessonError, RetryableError
+from lessonpress.core.settings import Config
+
+
+def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id.
+
+    The latter are JSON as the worker wrote it: only the judge reads them, who is confined as the worker is. Raises
+    LessonError, naming the lesson's file and line, when its code fails or answers nothing, RetryableError at a limit.
+    """
+    plan = source["plan"]
+    what = plan["model"]["class"]
+    with sandbox.scratch() as scratch:
+        copied = copy(readable(source), folder, scratch / "lesson")
+        mutants = broken(plan, copied, scratch / "mutants")
+        plan_file = scratch / "plan.json"
+        plan_file.write_text(canonical_json.compact(plan), encoding="utf-8")
+        (scratch / "empty").mkdir()
+        arguments = [str(plan_file), str(copied), str(mutants)]
+        ended = sandbox.run(sandbox.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
+    if ended.limit or len(ended.lines) < 2:
+        raise worker_errors.of_process(folder, what, ended)
+    try:
+        facts, answer = (capture.loads(line) for line in ended.lines[:2])
+        if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
+            raise worker_errors.of_lesson(answer["error"], folder, what, ended, recipe_place(answer["error"], plan, folder))
+        recorded = capture.answered(answer, plan)
+        if len(ended.lines) != 3:
+            raise worker_errors.of_process(folder, what, ended)
+    except capture.Malformed as error:
+        raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
+                          "an answer that lesson code has not touched") from None  # fmt: skip
+    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}, ended.lines[2]
+
+
+def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:
+    """The recipe's line that a mistake belongs to when no line of the lesson's code took part in it."""
+    read = reader.read(folder)
+    mutants = [mutant["id"] for mutant in plan["mutants"]]
+    if told.get("mutant") in mutants:
+        return read.error(("mutants", mutants.index(told["mutant"])), "").where
+    number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == told.get("run")), 0)
+    key = (str(told["key"]),) if told.get("key") else ()
+    args = read.said(number, "args")
+    path: tuple[str | int, ...] = {
+        "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
+        "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
+        "call": read.said(number, "inputs"), "weights": read.said(number, "weights"), "prepare": ("prepare",),
+    }.get(str(told.get("stage")), ())  # fmt: skip
+    return read.error(path, "").where
+
+
+def readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The files that a run may read: all but the recipe and the checks.
+
+    What a run hangs on is then what its key is made of: other words or checks are no reason to run again.
+    """
+    left = {reader.RECIPE, source["plan"]["checks"]}
+    return [file for file in source["files"] if file["path"] not in left]
+
+
+def copy(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
+    """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
+    for file in files:
+        path = to / file["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            data = (folder / file["path"]).read_bytes()
+        except FileNotFoundError:
+            data = b""
+        if canonical_json.digest(data) != file["sha256"]:
+            where = os.path.relpath(folder / file["path"])
+            raise RetryableError(where, "the file changed while the lesson was running", "",
+                                 "Run the same command again.")  # fmt: skip
+        path.write_bytes(data)
+    return to
+
+
+def broken(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
+    """Make a whole lesson for every broken variant, each with its one place changed. Answers the folder of them all."""
+    to.mkdir()
+    for mutant in plan["mutants"]:
+        shutil.copytree(copied, to / mutant["id"])
+        path = to / mutant["id"] / mutant["file"]
+        text = path.read_bytes().decode("utf-8", errors="surrogateescape")
+        path.write_bytes(text.replace(mutant["find"], mutant["with"], 1).encode("utf-8", errors="surrogateescape"))
+    return to
+
+
+def provenance(facts: Mapping[str, Any], ended: sandbox.Ended) -> dict[str, Any]:
+    """Who ran what, where and when; written by the parent, except the facts told before lesson code ran."""
+    return {
+        "capturedAt": captured_at(), "productRevision": commit(), "python": platform.python_version(),
+        "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")),
+        "settings": {**sandbox.SETTINGS, "threads": facts.get("threads"), "interopThreads": 1,
+                     "deterministicAlgorithms": facts.get("deterministic"), "mkldnn": facts.get("mkldnn"),
+                     "flushDenormal": False},
+        "cpu": {"machine": str(facts.get("machine")), "capability": str(facts.get("capability"))},
+        "host": {"system": platform.system(), "kernel": platform.release(), "user": os.getuid()},
+        "isolation": ended.isolation(),
+    }  # fmt: skip
+
+
+def captured_at() -> str:
+    """Now in UTC, or the moment that SOURCE_DATE_EPOCH names."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    seconds = float(epoch) if epoch and epoch.isdigit() else time.time()
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def commit() -> str | None:
+    """The commit of the repository in which the lessons lie, or None outside git."""
+    return _commit(Path.cwd())
+
+
+@functools.cache
+def _commit(folder: Path) -> str | None:
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=10,
+                              check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None

@@ -1,0 +1,85 @@
+"""One lesson at one state of its files: the folder `work/<slug>/<key>/` where its steps leave what they make."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lessonpress.build import artifact
+from lessonpress.core import canonical_json, atomic_io
+from lessonpress.lesson import reader
+from lessonpress.build.artifact import Artifact
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+
+
+@dataclass(frozen=True)
+class LessonBuild:
+    """A lesson's build: what it is made from, and where its artifacts lie."""
+
+    config: Config
+    slug: str
+    key: str
+    known: dict[str, Artifact] = field(default_factory=dict, compare=False)  # artifacts that were read and are whole
+
+    @property
+    def folder(self) -> Path:
+        """Where this state's artifacts lie."""
+        return self.config.work_dir(self.slug) / self.key
+
+    @property
+    def revision(self) -> Path:
+        """The rendered revision's files."""
+        return self.folder / "revision"
+
+    @property
+    def source_dir(self) -> Path:
+        """The folder of the lesson's own files."""
+        return self.config.lesson(self.slug)
+
+    def artifact(self, name: str) -> Artifact:
+        """One of its artifacts by file name. Raises LessonError where it is missing or not whole."""
+        if name not in self.known:
+            found = artifact.read(self.folder / name)
+            if found is None:
+                raise LessonError(str(self.folder / name), "the file is missing, or not as it was written", "",
+                                  "Run `snakemake --cores 1`, which makes it.")  # fmt: skip
+            self.known[name] = found
+        return self.known[name]
+
+    def body(self, name: str) -> Mapping[str, Any]:
+        """The content of one of its artifacts. Raises LessonErrors where the lesson has mistakes."""
+        found = self.artifact(name)
+        found.raise_mistakes()
+        return found.body
+
+    @functools.cached_property
+    def source(self) -> Mapping[str, Any]:
+        """What the lesson is, as `hash` wrote it down."""
+        return self.body("source.json")
+
+    @functools.cached_property
+    def lesson(self) -> reader.Lesson:
+        """The lesson as `hash` read it. Raises LessonError when one of its files is another one now."""
+        return reader.reopened(self.source_dir, self.source)
+
+    @property
+    def cases(self) -> Mapping[str, Any]:
+        """What was recorded of every case."""
+        return self.body("cases.json")
+
+    @property
+    def checks(self) -> list[Mapping[str, Any]]:
+        """The verdicts of the lesson's checks."""
+        return list(self.body("checks.json")["checks"])
+
+    def bytes(self, name: str) -> bytes:
+        """The bytes of a file in its folder."""
+        return (self.folder / name).read_bytes()
+
+    def digest(self, name: str) -> str:
+        """The SHA-256 of a file in its folder."""
+        return self.known[name].digest if name in self.known else canonical_json.digest(self.bytes(name))

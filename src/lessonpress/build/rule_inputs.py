@@ -1,0 +1,222 @@
+"""What the Snakemake rules ask while they are read: the lessons, their keys, and which receipts still hold.
+
+Only digests are computed here; no file is written, touched or removed. What is due follows from this alone: each output
+carries in its name the digest of what it is made from, so one that is missing is due.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import secrets
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lessonpress.build import artifact, code_digest
+from lessonpress.core import canonical_json, atomic_io
+from lessonpress.lesson import lesson_files
+from lessonpress.build.artifact import Artifact
+from lessonpress.core.errors import LessonError, WrongUsage
+from lessonpress.core.settings import Config
+from lessonpress.build.steps import STEPS
+
+NOTE = "note"  # belongs to a run and is no setting
+FOLDERS = ("lessons", "results", "work")
+# What Snakemake would take for a wildcard or could not print; the key covers such a file all the same, and one whose
+# time is still to come, from which Snakemake lets nothing be made.
+_ODD_PATH = re.compile(r"[{}\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class State:
+    """What one reading of the rules found.
+
+    `config` has the folders as they lie here, `declared` as the rules write them: Snakemake itself puts a module's
+    prefix before those.
+    """
+
+    config: Config
+    declared: Config
+    options: str  # what a verb must be told to work with these settings; nothing where config.yaml says them all
+    run: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    @functools.cached_property
+    def slugs(self) -> list[str]:
+        """All lessons that a rule can name."""
+        return lesson_files.slugs(Path(self.config.lessons))
+
+    @functools.cached_property
+    def odd(self) -> list[str]:
+        """The folders of lessons that no rule can name."""
+        return lesson_files.odd_names(Path(self.config.lessons))
+
+    @functools.cached_property
+    def keys(self) -> dict[str, str]:
+        """The key of every lesson as its files are now."""
+        return {slug: code_digest.present_key(self.config, slug) for slug in self.slugs}
+
+    def key(self, slug: str) -> str:
+        """The key of one lesson."""
+        return self.keys[slug] if slug in self.keys else code_digest.present_key(self.config, slug)
+
+    def sources(self, slug: str) -> list[str]:
+        """A lesson's files as Snakemake's inputs."""
+        folder = Path(self.config.lesson(slug))
+        names = [name for name in lesson_files.paths(folder) if not (_ODD_PATH.search(name) or is_ahead(folder / name))]
+        return [f"{self.declared.lesson(slug)}/{name}" for name in names]
+
+    def receipt(self, slug: str) -> str:
+        """The receipt of a lesson's publication: one that agrees with what is published, or a name that no file has."""
+        folder = self.config.work_dir(slug) / self.key(slug)
+        name = self._receipt(folder, "published", lambda found: self._agrees(slug, found))
+        return f"{self.declared.work_dir(slug)}/{self.key(slug)}/{name}"
+
+    def receipts(self) -> list[str]:
+        """The receipts of all lessons."""
+        return [self.receipt(slug) for slug in self.slugs]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """One digest of all lessons' states, of their receipts, and of what the pages around them say of the site."""
+        told = [self.receipts(), self.odd, self.config.site.model_dump(), code_digest.digest("site")]
+        return canonical_json.digest_of(told)[: code_digest.KEY]
+
+    @functools.cached_property
+    def site(self) -> str:
+        """The receipt of the pages around the lessons, named as `receipt` is."""
+        return f"{self.declared.work}/site/{self._receipt(Path(self.config.work, 'site'), self.digest, self._stands)}"
+
+    @functools.cached_property
+    def good(self) -> str:
+        """The file that says that no lesson has a mistake."""
+        return f"{self.declared.work}/good/{self.digest}.json"
+
+    @property
+    def verdicts(self) -> str:
+        """The folder of this run's verdicts: verification is done anew whenever it is asked for."""
+        return f"{self.declared.work}/verify/_runs/{self.run}"
+
+    def stale(self, slug: str, name: str) -> list[str]:
+        """`work/<slug>/<name>`, where it is another state's file: Snakemake must be told, its times do not say it."""
+        here = f"{self.config.work}/{slug}/{name}"
+        now = canonical_json.digest_file(Path(here))
+        return [here] if now and now != canonical_json.digest_file(self.config.work_dir(slug) / self.key(slug) / name) else []
+
+    def _agrees(self, slug: str, found: Artifact) -> bool:
+        """Whether a receipt says what is published: its revision is there, and is the one that was published last."""
+        revision, folder = found.body.get("revision"), self.config.published(slug)
+        there = bool(found.mistakes) or ((folder / str(revision)).is_dir() and revision == _latest(folder))
+        return there and found.body.get("key") == self.key(slug)
+
+    def _stands(self, found: Artifact) -> bool:
+        """Whether everything that the pages around the lessons rest on, and they themselves, is as it was."""
+        results, known = Path(self.config.results), found.body["files"]
+        histories = {path.relative_to(results).as_posix() for path in results.glob("models/*/revisions.json")}
+        return histories <= known.keys() and all(
+            canonical_json.digest_file(results / name) == digest for name, digest in known.items()
+        )
+
+    def _receipt(self, folder: Path, stem: str, agrees: Callable[[Artifact], bool]) -> str:
+        """The name of a receipt that agrees, else one that no file has."""
+        for path in sorted(folder.glob(f"{stem}*.json")):
+            if (found := artifact.read(path)) and agrees(found) and not is_ahead(path):
+                return path.name
+        plain = f"{stem}.json"
+        return f"{stem}-{self.run}.json" if (folder / plain).exists() else plain
+
+
+def is_ahead(path: Path) -> bool:
+    """Whether a file's time is still to come: the clock was wrong, or is."""
+    try:
+        return path.stat().st_mtime > time.time()
+    except OSError:
+        return False
+
+
+def _latest(folder: Path) -> str | None:
+    """The revision that a history names last: what stands for the lesson, whatever stood for it before."""
+    try:
+        return str(json.loads((folder / "revisions.json").read_bytes())["revisions"][-1]["revision"])
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+def read(given: Mapping[str, Any], configured: Mapping[str, Any], prefix: str = "") -> State:
+    """The state under Snakemake's configuration `given`, with a module's prefix; `configured` is what config.yaml says.
+
+    Raises LessonError at the line of config.yaml that is wrong.
+    """
+    declared = settings(given)
+    folders = {name: str(Path(prefix or "", getattr(declared, name))) for name in FOLDERS}
+    here = declared.model_copy(update=folders) if prefix else declared
+    return State(here, declared, options(here, configured))
+
+
+def settings(given: Mapping[str, Any]) -> Config:
+    """Snakemake's configuration as our settings; where it has a section `lessonpress`, that section."""
+    told = {key: value for key, value in section(given).items() if key != NOTE}
+    try:
+        return Config.model_validate(told)
+    except ValidationError as error:
+        # Only now: the YAML reader with its line numbers costs as much as all the rest of this module.
+        from lessonpress.core import config
+
+        config.read()
+        raise LessonError("snakemake --config", " ".join(str(error).split())) from None
+
+
+def section(document: Any) -> Mapping[str, Any]:
+    """Our part of a configuration: all of it, or what stands under `lessonpress:` in somebody else's."""
+    inner = document.get("lessonpress") if isinstance(document, Mapping) else None
+    return inner if isinstance(inner, Mapping) else document or {}
+
+
+def options(config: Config, configured: Mapping[str, Any]) -> str:
+    """What a command must be told because the config.yaml of this folder does not say it, ready for a shell."""
+    try:
+        own = settings(configured)
+    except LessonError:
+        own = Config()
+    told, known = _flat(config.model_dump()), _flat(own.model_dump())
+    return "".join(f" --set {shlex.quote(f'{key}={value}')}" for key, value in told.items() if known[key] != value)
+
+
+def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, part in value.items():
+        out |= _flat(part, f"{at}{key}.") if isinstance(part, Mapping) else {f"{at}{key}": part}
+    return out
+
+
+def again(names: Mapping[str, str], *, every: bool, forced: Sequence[str]) -> list[str]:
+    """The steps that Snakemake was told to do again; `names` are those of our rules here, by step."""
+    files = {Path(one).name for one in forced}
+    return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
+
+
+def published(words: Sequence[str], config: Config) -> list[str]:
+    """Those of some words that name the published site or something in it."""
+    results = os.path.abspath(config.results)
+    return [word for word in words if f"{os.path.abspath(word)}/".startswith(f"{results}/")]
+
+
+def refusal(target: str) -> WrongUsage:
+    """What is said to somebody who asks Snakemake for a file of the published site."""
+    return WrongUsage(target, "no rule makes a single file of the published site", "",
+                      "All that is due is published by: snakemake --cores 1")  # fmt: skip
+
+
+def hand_on(name: str, value: object) -> None:
+    """Tell the commands, by the environment, what belongs to this run of Snakemake and to nothing else."""
+    if value:
+        os.environ[name] = str(value)
+    else:
+        os.environ.pop(name, None)

@@ -1,0 +1,92 @@
+"""Step hash: read a lesson, refuse what is wrong with it, and say what it is (source.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from lessonpress.core import canonical_json, atomic_io
+from lessonpress.lesson import reader, plan, trained_weights, input_specs, validation_messages
+from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.lesson.recipe import PROSE, WORDS
+
+
+def hash_lesson(folder: Path) -> tuple[dict[str, Any], str | None]:
+    """What the lesson in `folder` is, with its recipe as it was read: `source` and `document`. Runs no lesson code.
+
+    Answers a warning too, where the lesson's prepared weights are older than what they are made from.
+    """
+    read = reader.read(folder)
+    return {**source(read), "document": reader.kept(read)}, trained_weights.warning(read)
+
+
+def source(read: reader.Lesson) -> dict[str, Any]:
+    """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
+
+    The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
+    recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together,
+    and for weights that are asked for and were not prepared.
+    """
+    planned = plan.of(read.recipe)
+    unlike = islice((*unfit(read, planned), *trained_weights.faults(read, planned)), validation_messages.MAX_MISTAKES)
+    mistakes = {error.message(): error for error in unlike}  # cases inherit each other's mistakes
+    if mistakes:
+        raise LessonErrors(list(mistakes.values()))
+    files = listed(read)
+    checks = read.recipe.checks
+    code = [(f["path"], f["sha256"]) for f in files if f["path"] not in (checks, reader.RECIPE)]
+    document = read.places.value
+    words = {key: document.get(key) for key in PROSE if key in document}
+    words["experiment"] = _texts(document.get("experiment"))
+    words["mutants"] = [mutant.sentence for mutant in read.recipe.mutants]
+    digests = {
+        "source": canonical_json.digest_files(code), "prose": canonical_json.digest_of(plan.jsonable(words)),
+        "recipe": canonical_json.digest_of(plan.jsonable(_without_texts(document))),
+        "checks": canonical_json.digest(read.files[checks]) if checks else None,
+    }  # fmt: skip
+    return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": planned}
+
+
+def listed(read: reader.Lesson) -> list[dict[str, Any]]:
+    """The lesson's files: `[{path, sha256, bytes}]`."""
+    return [{"path": name, "sha256": canonical_json.digest(data), "bytes": len(data)} for name, data in read.files.items()]
+
+
+def unfit(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+    """Every input and parameter of the plan whose values do not fit its shape or dtype, at the recipe's line."""
+    for number, run in enumerate(planned["runs"]):
+        for name, spec in run["inputs"]:
+            at = read.said(number, "inputs", name)
+            yield from (read.error((*at, *f.path), f.seen, f.expected, f.fix) for f in input_specs.faults(spec))
+        for name, spec in run["parameters"].items():
+            at = read.said(number, "parameters", name)
+            yield from (read.error(at, f.seen, f.expected, f.fix) for f in input_specs.faults(spec, shaped=False))
+
+
+def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:
+    out = {key: value for key, value in document.items() if key not in PROSE}
+    if isinstance(out.get("experiment"), dict):
+        out["experiment"] = _stripped(out["experiment"])
+    if out.get("mutants"):
+        out["mutants"] = [{key: part for key, part in mutant.items() if key != "sentence"} for mutant in out["mutants"]]
+    return out
+
+
+def _stripped(value: Any) -> Any:
+    """A recipe part without its words (titles, labels, notes)."""
+    if isinstance(value, dict):
+        return {k: _stripped(v) for k, v in value.items() if not (k in WORDS and isinstance(v, str))}
+    return [_stripped(item) for item in value] if isinstance(value, list) else value
+
+
+def _texts(value: Any) -> Any:
+    """The words of a recipe part, in their places."""
+    if isinstance(value, dict):
+        found = {k: v if k in WORDS and isinstance(v, str) else _texts(v) for k, v in value.items()}
+        return {k: v for k, v in found.items() if v is not None} or None
+    if isinstance(value, list):
+        items = [_texts(item) for item in value]
+        return items if any(item is not None for item in items) else None
+    return None

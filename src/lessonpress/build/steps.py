@@ -1,0 +1,279 @@
+"""The steps of a lesson, and how one is done: taken over where the same was made before, else made.
+
+A step's result names the digest of what it was made from. So a step is passed over where an earlier state of the lesson
+has the same result already (other words run no model), and a file that was made from something else, or that is not
+whole, is made again by whoever needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lessonpress.build import artifact, code_digest
+from lessonpress.core import canonical_json, atomic_io, variables
+from lessonpress.build.artifact import Artifact
+from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, is_proven
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.lesson.recipe import WORDS
+from lessonpress.core.settings import Config
+
+NOT_RUN = ("record", "metrics", "checks")  # what a plan says about reading the runs, not about running
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a step made: the content of its artifact, the files beside it, and what there is to say."""
+
+    body: Mapping[str, Any]
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    words: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its artifact, the files that lie beside it in any case, the steps before it, and what it does."""
+
+    name: str
+    file: str
+    beside: tuple[str, ...]  # a folder ends in a slash
+    after: tuple[str, ...]
+    inputs: Callable[[LessonBuild], list[Any]]  # what the result depends on, beside the code and the surroundings
+    make: Callable[[LessonBuild], Made]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a step ended: what there is to say, what was wrong with the lesson, and whether it was passed over."""
+
+    words: str | None = None
+    mistakes: tuple[LessonError, ...] = ()
+    passed_over: bool = False
+
+
+def build(config: Config, slug: str, key: str | None = None) -> LessonBuild:
+    """The build of a lesson as its files are now.
+
+    Raises RetryableError when that is not the state that `key` names: the files have changed since it was computed.
+    """
+    now = code_digest.present_key(config, slug)
+    if key not in (None, now):
+        raise _changed(config, slug)
+    return LessonBuild(config, slug, now)
+
+
+def _changed(config: Config, slug: str) -> RetryableError:
+    return RetryableError(os.path.relpath(config.lesson(slug)), "the lesson has changed since the run began", "",
+                          "Run the same command again.")  # fmt: skip
+
+
+def perform(work: LessonBuild, name: str, *, again: bool | None = None) -> Done:
+    """Do one step, and those before it whose results are missing or not whole.
+
+    With `again` (by default: where Snakemake was told so) the step itself is done whatever is there. A lesson's
+    mistake is a result too, which all later steps hand on. Raises RetryableError for what is no mistake of the lesson.
+    """
+    step = STEPS[name]
+    for each in step.after:
+        _needed(work, each)
+    mistakes = next(filter(None, (work.artifact(STEPS[each].file).mistakes for each in step.after)), ())
+    made_from = _made_from(work, step)
+    if mistakes:
+        _write(work, step, made_from, Made({}), mistakes)
+        return Done(mistakes=mistakes, passed_over=True)
+    again = name in os.environ.get(variables.AGAIN, "").split(",") if again is None else again
+    if not again and (found := _standing(work, step, made_from) or _earlier(work, step, made_from)):
+        work.known[step.file] = found
+        return Done(mistakes=found.mistakes, passed_over=True)
+    try:
+        made = step.make(work)
+    except LessonError as error:
+        if not is_proven(error):
+            raise
+        mistakes = tuple(error.errors if isinstance(error, LessonErrors) else [error])
+        _require_unchanged(work)
+        _write(work, step, made_from, Made({}), mistakes)
+        return Done(mistakes=mistakes)
+    _write(work, step, made_from, made)
+    return Done(made.words)
+
+
+def perform_all(work: LessonBuild, last: str = "render") -> list[str]:
+    """Do every step up to `last` that is not there; answers what they had to say. Raises the lesson's mistakes."""
+    said = []
+    for name in STEPS:
+        done = perform(work, name)
+        if done.mistakes:
+            raise LessonErrors(list(done.mistakes))
+        said += [done.words] if done.words else []
+        if name == last:
+            break
+    return said
+
+
+def _needed(work: LessonBuild, name: str) -> None:
+    """See to it that a step's result is there, whole, and made from what it should be."""
+    step = STEPS[name]
+    if step.file not in work.known:
+        for each in step.after:
+            _needed(work, each)
+        found = _standing(work, step, _made_from(work, step))
+        if found is None:
+            perform(work, name, again=False)
+        else:
+            work.known[step.file] = found
+
+
+def _made_from(work: LessonBuild, step: Step) -> str:
+    """The digest of all that a step's result follows from."""
+    before = [work.known[STEPS[each].file] for each in step.after]
+    if any(found.mistakes for found in before):
+        return canonical_json.digest_of([found.digest for found in before])
+    around = code_digest.surroundings(work.config)
+    return canonical_json.digest_of([step.name, code_digest.digest(step.name), around, step.inputs(work)])
+
+
+def _standing(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
+    """The result that is there already, where it is whole and of the right things; a mistake is one too."""
+    found = artifact.read(work.folder / step.file)
+    return found if found and found.made_from == made_from else None
+
+
+def _earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
+    """The same result of another state of the lesson, copied from there.
+
+    Not where it is a mistake: that names lines, which may be others now.
+    """
+    for other in sorted(work.folder.parent.glob(f"{'?' * code_digest.KEY}/{step.file}")):
+        if other.parent != work.folder and artifact.made_from(other) == made_from:
+            found = artifact.read(other)
+            if found and not found.mistakes and (copied := artifact.copy(other, work.folder)):
+                return copied
+    return None
+
+
+def is_earlier(work: LessonBuild, name: str) -> bool:
+    """Whether a step's result is there, or could be taken over from another state of the lesson."""
+    step = STEPS[name]
+    made_from = _made_from(work, step)
+    candidates = [work.folder / step.file, *work.folder.parent.glob(f"{'?' * code_digest.KEY}/{step.file}")]
+    return any(artifact.made_from(path) == made_from for path in candidates)
+
+
+def _write(
+    work: LessonBuild, step: Step, made_from: str, made: Made, mistakes: tuple[LessonError, ...] = ()
+) -> None:  # fmt: skip
+    (work.folder / step.file).unlink(missing_ok=True)  # it stands for the files beside it
+    for folder in (name for name in step.beside if name.endswith("/")):
+        shutil.rmtree(work.folder / folder, ignore_errors=True)
+        (work.folder / folder).mkdir(parents=True)
+    beside = {**{name: b"" for name in step.beside if not name.endswith("/")}, **made.beside}
+    artifact.write(work.folder / step.file, made_from, made.body, beside, mistakes)
+    work.known.pop(step.file, None)
+    work.artifact(step.file)
+
+
+def _require_unchanged(work: LessonBuild) -> None:
+    """A mistake is a state's own only if the files are still those of the state."""
+    if code_digest.present_key(work.config, work.slug) != work.key:
+        raise _changed(work.config, work.slug)
+
+
+def _hash(work: LessonBuild) -> Made:
+    from lessonpress.build import source_record
+
+    body, warning = source_record.hash_lesson(work.source_dir)
+    files = [(file["path"], file["sha256"]) for file in body["files"]]
+    if code_digest.key(work.config, files) != work.key:
+        raise _changed(work.config, work.slug)
+    return Made(body, words=warning)
+
+
+def _run(work: LessonBuild) -> list[Any]:
+    """What the runs depend on: the plan of them, and every file but recipe and checks."""
+    plan = {key: part for key, part in work.source["plan"].items() if key not in NOT_RUN}
+    # Which checks a variant is to break is a matter of judging it.
+    variants = [{key: part for key, part in mutant.items() if key != "breaks"} for mutant in plan["mutants"]]
+    return [{**plan, "mutants": variants}, work.source["digests"]["source"]]
+
+
+def _execute(work: LessonBuild) -> Made:
+    from lessonpress.build import execute
+
+    captured, mutants = execute.run(work.config, work.source, work.source_dir)
+    return Made(captured, {"mutants.json": mutants})
+
+
+def _record_inputs(work: LessonBuild) -> list[Any]:
+    """What the record depends on: the runs, what is to be recorded of them, and the lesson's own metrics."""
+    experiment = _without_words(work.source["document"]["value"].get("experiment"))
+    return [work.digest("capture.json"), experiment, work.source["digests"]["checks"], work.source["digests"]["source"]]
+
+
+def _without_words(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_words(part) for k, part in value.items() if k not in WORDS or not isinstance(part, str)}
+    return [_without_words(part) for part in value] if isinstance(value, list) else value
+
+
+def _record(work: LessonBuild) -> Made:
+    from lessonpress.build import record
+
+    cases = record.record_cases(work.config, work.lesson, work.bytes("capture.json"))
+    table = record.table(work.lesson.recipe, cases).to_csv(index=False, lineterminator="\n")
+    return Made(cases, {"cases.csv": table.encode()})
+
+
+def _check_inputs(work: LessonBuild) -> list[Any]:
+    """What the verdicts depend on: the runs, with the variants', the checks, and which variants break which."""
+    breaks = [[mutant["id"], mutant["breaks"]] for mutant in work.source["document"]["value"].get("mutants") or []]
+    digests = work.source["digests"]
+    return [digests["checks"], digests["source"], breaks, work.digest("capture.json"), work.digest("mutants.json")]
+
+
+def _check(work: LessonBuild) -> Made:
+    from lessonpress.build import check
+
+    captured, mutants = work.bytes("capture.json"), work.bytes("mutants.json")
+    return Made({"checks": check.judge_checks(work.config, work.lesson, captured, mutants)})
+
+
+def _render_inputs(work: LessonBuild) -> list[Any]:
+    files = [[file["path"], file["sha256"]] for file in work.source["files"]]
+    made = ("source.json", "capture.json", "cases.json", "cases.csv", "checks.json")
+    return [files, *(work.digest(name) for name in made)]
+
+
+def _render(work: LessonBuild) -> Made:
+    from lessonpress.build import render
+
+    name, files, hints = render.render_lesson(work)
+    body = {"slug": work.slug, "revision": name, "files": sorted(files)}
+    return Made(body, {f"revision/{path}": data for path, data in files.items()}, hints)
+
+
+STEPS: Mapping[str, Step] = {
+    "hash": Step("hash", "source.json", (), (), lambda work: [work.key], _hash),
+    "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _run, _execute),
+    "record": Step("record", "cases.json", ("cases.csv",), ("hash", "execute"), _record_inputs, _record),
+    "check": Step("check", "checks.json", (), ("hash", "execute"), _check_inputs, _check),
+    "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"), _render_inputs,
+                   _render),
+}  # fmt: skip
+
+
+def sweep(work: LessonBuild, keep: int = 3) -> None:
+    """Remove the folders of earlier states but the last few; never the present one."""
+    def age(folder: Path) -> int:
+        try:
+            return folder.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    states = [path for path in work.folder.parent.glob("?" * code_digest.KEY) if path.is_dir() and path != work.folder]
+    for old in sorted(states, key=age, reverse=True)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)

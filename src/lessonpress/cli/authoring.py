@@ -1,0 +1,83 @@
+"""What an author types: begin a repository or a lesson, read it closely, look at it as it grows, look at the site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lessonpress.cli import commands
+
+ConfigFile = Annotated[Path, typer.Option("--config", help="The settings file.", metavar="FILE")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port on this machine; 0 takes a free one.")]
+CONFIG, HERE = Path("config.yaml"), Path()
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where it lies; made where it is missing.", metavar="[DIR]")] = HERE,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what is there already and add the rest.")] = False,
+) -> None:
+    """Begin a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
+    from lessonpress.authoring import repository
+
+    say("\n".join(repository.start(folder, keep=keep)))
+
+
+def new(
+    slug: Annotated[str, typer.Argument(help="The lesson's name: a-z, 0-9, hyphens.", metavar="SLUG")],
+    config: ConfigFile = CONFIG,
+) -> None:
+    """Begin a lesson: a small one that publishes as it stands."""
+    from lessonpress.authoring import new_lesson
+
+    folder = new_lesson.new(commands.settings(config), slug)
+    typer.echo(f"{folder}: lesson.yaml, model.py and checks.py are written. Look at it while you edit:")
+    typer.echo(f"  lessonpress preview {folder} --watch")
+
+
+def lint(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
+) -> None:
+    """Read lessons as closely as one can without running them (all of them without a name)."""
+    from lessonpress.authoring import lint
+
+    settings = commands.settings(config)
+    commands.for_lessons(slugs or lint.slugs(settings), lambda slug: lint.lint(settings, slug))
+
+
+def preview(
+    path: Annotated[Path, typer.Argument(help="A lesson's folder, or its slug.")],
+    out: Annotated[Path | None, typer.Option(help="Where the revision folder is put.", metavar="DIR")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Serve the page and make it anew on every save.")] = False,
+    port: Port = 8001, config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Take any lesson folder through everything but publishing; with --watch, follow what is saved."""
+    from lessonpress.authoring import live_preview
+    from lessonpress.authoring import preview as previewer
+
+    settings = commands.settings(config)
+    if watch:
+        options = [] if config == CONFIG else ["--config", str(config)]
+        live_preview.run(previewer.require(settings, path, out), out, port, options, say)
+        return
+    made = previewer.preview(settings, path, out)
+    typer.echo("\n".join(filter(None, [made.words, str(made.page)])))
+    for fault in made.lacking:
+        typer.echo(f"not yet publishable: {fault.message()}", err=True)
+    if made.failed:
+        raise made.failed
+
+
+def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:
+    """Show the published site in a browser of this machine, until Ctrl-C."""
+    from lessonpress.web import dev_server
+
+    settings = commands.settings(config)
+    server = dev_server.site(Path(settings.results), port)
+    dev_server.forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
+
+
+def say(words: str) -> None:
+    """Print words at once, also into a pipe."""
+    print(words, flush=True)

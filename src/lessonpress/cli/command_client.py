@@ -1,0 +1,65 @@
+"""Has the servers of a Snakemake run do one command: what the rules' `lessonpress …` is while Snakemake runs.
+
+A file that Python runs with nothing imported (`python -I -S verb_client.py check SLUG`), so that it starts in
+milliseconds. It starts the run's server where there is none, hands it its words, environment and open files, and ends
+with the code that comes back.
+"""
+
+import _socket  # `socket` itself imports more than all of this
+import os
+import sys
+import time
+
+PATIENCE = 60.0  # seconds until a server that does not answer is given up
+REFUSED = "the server of this run does not start"
+
+
+def main() -> int:
+    """Do the command of the command line; answers its exit code."""
+    folder, pid, start = os.environ["LESSONPRESS_RUN"].split("|")
+    server = connected(folder, pid, start)
+    here = os.open(".", os.O_RDONLY)
+    words = [os.fsencode(word) for word in sys.argv[1:]]
+    payload = b"\0".join([b"%d" % len(words), *words, *(k + b"=" + v for k, v in os.environb.items())])
+    handed = b"".join(number.to_bytes(4, sys.byteorder) for number in (here, 1, 2))
+    head = len(payload).to_bytes(4, "little")
+    server.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handed)])
+    server.sendall(payload)
+    code = server.recv(1)
+    if not code:
+        print("the server of this run has ended; run the same command again", file=sys.stderr)
+        return 1
+    return code[0]
+
+
+def connected(folder: str, pid: str, start: str) -> _socket.socket:
+    """A connection to the run's server, which is started where there is none."""
+    end, child = time.monotonic() + PATIENCE, 0
+    while True:
+        server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            server.connect(f"{folder}/socket")
+            return server
+        except OSError:
+            server.close()
+        if not child or ended(child):
+            if time.monotonic() > end:
+                raise SystemExit(REFUSED)
+            command = [sys.executable, "-s", "-P", "-m", "lessonpress.cli.command_server", folder, pid, start]
+            child = os.posix_spawn(sys.executable, command, os.environ)
+        time.sleep(0.002)
+
+
+def ended(child: int) -> bool:
+    """Whether a server that was started here has ended since another one was quicker. Exits where it failed."""
+    found, status = os.waitpid(child, os.WNOHANG)
+    if status:
+        raise SystemExit(REFUSED)
+    return found != 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # Ctrl-C reaches every job; Snakemake says so once
+        sys.exit(130)

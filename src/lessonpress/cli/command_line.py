@@ -1,0 +1,54 @@
+"""A command line, typed or of a rule: does what it says, and tells a user's mistake without a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from lessonpress.cli import commands
+from lessonpress.core.errors import LessonError
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Do what a command line says; the option parser is imported only where there is something to parse."""
+    verb = arguments[0] if arguments else ""
+    told = commands.parsed(arguments[1:]) if verb in commands.COMMANDS else None
+    commands.OVERRIDES.clear()  # of the command before this one
+    if told and bool(told.words) == (verb not in commands.WITHOUT_WORDS):
+        words = told
+        caught(lambda: commands.COMMANDS[verb](words))
+        return
+    from lessonpress.cli import main
+
+    rest, commands.OVERRIDES[:] = without_overrides(arguments)
+    caught(lambda: main.app(rest, prog_name="lessonpress"))
+
+
+def without_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """A command line without its `--set KEY=VALUE`, and the values of these; every command takes them."""
+    rest, values, words = list[str](), list[str](), iter(arguments)
+    for word in words:
+        if word == "--set" and (value := next(words, None)) is not None:
+            values.append(value)
+        else:
+            rest.append(word)
+    return rest, values
+
+
+def caught(act: Callable[[], object]) -> None:
+    """Run something; a user's mistake is its message on standard error and its exit code, never a traceback."""
+    try:
+        act()
+    except LessonError as error:
+        print(error.message(), file=sys.stderr)
+        sys.exit(error.code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        name = error.filename2 or error.filename
+        where = f"{name}: " if name else ""
+        print(f"{where}{error.strerror or error}.", file=sys.stderr)
+        sys.exit(2 if error.errno == errno.ENAMETOOLONG else 1)  # only what was typed can be as long

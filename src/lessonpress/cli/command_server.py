@@ -1,0 +1,269 @@
+"""`python -m lessonpress.cli.command_server FOLDER PID START`: does the commands of one Snakemake run, warm.
+
+The process that listens imports nothing of ours but this; it forks a worker for every command that comes while all
+others are busy. A worker does one command after the other, keeps what it has imported, and keeps the servers that it
+started for lesson code (`supervise.kept`): each has its own, so that none sweeps away another one's processes. All end
+when the process that is Snakemake ends, however that happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import shutil
+import signal
+import socket
+import stat
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lessonpress.core import run_log
+
+HANDED = 3  # open files with each command: working folder, standard output, standard error
+DONE = b"."
+LINGER = 1.0  # seconds that workers have to tidy up
+LOOK = 1.0  # seconds between two looks at Snakemake where the system cannot tell its end
+
+
+@dataclass
+class Worker:
+    """A process that does commands, and the socket on which it gets them."""
+
+    pid: int
+    control: socket.socket
+    busy: bool = False
+
+
+def start_time(pid: int) -> str:
+    """When a process started, in the kernel's ticks, since its id may be given to another one. Empty elsewhere."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return ""
+
+
+def main() -> None:
+    """Serve until the Snakemake process has ended."""
+    folder, pid, start = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    os.setsid()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    told = folder.lstat()
+    if told.st_uid != os.getuid() or stat.S_IMODE(told.st_mode) != 0o700 or not stat.S_ISDIR(told.st_mode):
+        sys.exit(f"{folder} is not this user's own folder")
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return  # another one was quicker
+    _detach(folder)
+    listener = socket.socket(socket.AF_UNIX)
+    (folder / "socket").unlink(missing_ok=True)
+    listener.bind(str(folder / "socket"))
+    listener.listen(1024)
+    run_log.note(f"serves Snakemake {pid}")
+    workers: list[Worker] = []
+    try:
+        with _life(pid, start) as life:
+            _serve(listener, life, workers)
+    finally:
+        listener.close()
+        _end(workers)
+        run_log.note("ended")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _detach(folder: Path) -> None:
+    """Take nothing from the terminal any more, and write to a log beside Snakemake's own."""
+    log = run_log.begin(Path(".snakemake", "log", f"{folder.name}.log"))
+    null = os.open(os.devnull, os.O_RDONLY)
+    for number, source in ((0, null), (1, log), (2, log)):
+        os.dup2(source, number)
+    os.close(null)
+
+
+@contextlib.contextmanager
+def _life(pid: int, start: str) -> Iterator[int | None]:
+    """A descriptor that can be read when a process ends; None where there is none, after its end at once."""
+    try:
+        life = os.pidfd_open(pid)
+    except ProcessLookupError:
+        life = os.open(os.devnull, os.O_RDONLY)
+    except (AttributeError, OSError):  # another system, or a container that does not allow it
+        yield None
+        return
+    try:
+        if start and start_time(pid) != start:  # it has ended, and another process has its number
+            os.dup2(os.open(os.devnull, os.O_RDONLY), life)
+        yield life
+    finally:
+        os.close(life)
+
+
+def _serve(listener: socket.socket, life: int | None, workers: list[Worker]) -> None:
+    """Give commands to workers until `life` ends."""
+    parent = int(sys.argv[2])
+    while True:
+        watched: list[Any] = [listener, *([life] if life is not None else []), *(worker.control for worker in workers)]
+        found = select.select(watched, [], [], None if life is not None else LOOK)[0]
+        if life in found or (life is None and not _alive(parent)):
+            return
+        for worker in [worker for worker in workers if worker.control in found]:
+            if _has_done(worker):
+                worker.busy = False
+            else:
+                _reap(worker, workers)
+        if listener in found:
+            command = listener.accept()[0]
+            with command:
+                _give(command, listener, life, workers)
+
+
+def _has_done(worker: Worker) -> bool:
+    """Whether a worker says that it has done its command; it says nothing, or less, when it has died."""
+    try:
+        return worker.control.recv(1) == DONE
+    except OSError:  # it died before it took the command
+        return False
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _give(command: socket.socket, listener: socket.socket, life: int | None, workers: list[Worker]) -> None:
+    """Let a worker do a command: one that has nothing to do, or a new one."""
+    while True:
+        idle = next((worker for worker in workers if not worker.busy), None)
+        worker = idle or _start(command, listener, life, workers)
+        try:
+            socket.send_fds(worker.control, [b"c"], [command.fileno()])
+        except OSError:  # it has just died
+            _reap(worker, workers)
+            continue
+        worker.busy = True
+        return
+
+
+def _start(command: socket.socket, listener: socket.socket, life: int | None, workers: list[Worker]) -> Worker:
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            for other in (ours, command, listener, *(worker.control for worker in workers)):
+                other.close()
+            if life is not None:
+                os.close(life)
+            _die_with(parent)
+            work(theirs)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    theirs.close()
+    workers.append(Worker(pid, ours))
+    run_log.note(f"worker {pid} starts")
+    return workers[-1]
+
+
+def _die_with(parent: int) -> None:
+    """Be killed when the process that listens ends, however it does."""
+    from lessonpress.worker import kernel
+
+    if kernel.LINUX:
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _reap(worker: Worker, workers: list[Worker]) -> None:
+    workers.remove(worker)
+    worker.control.close()
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(worker.pid, 0)
+    run_log.note(f"worker {worker.pid} has died")
+
+
+def _end(workers: list[Worker]) -> None:
+    """Let workers end by themselves, and kill those that do not."""
+    for worker in workers:
+        worker.control.close()
+    end = time.monotonic() + LINGER
+    left = {worker.pid for worker in workers}
+    while left:
+        left = {pid for pid in left if os.waitpid(pid, os.WNOHANG)[0] == 0}
+        if time.monotonic() > end:
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def work(control: socket.socket) -> None:
+    """Do one command after the other until the socket is closed."""
+    from lessonpress import sandbox
+
+    with sandbox.kept():
+        while handed := socket.recv_fds(control, 1, 1)[1]:
+            with socket.socket(fileno=handed[0]) as command, contextlib.suppress(ConnectionError):
+                command.sendall(bytes([_do(command)]))
+            control.sendall(DONE)
+
+
+def _do(command: socket.socket) -> int:
+    """Do one command with the open files and the environment of whoever asks; its exit code."""
+    head, files, _, _ = socket.recv_fds(command, 4, HANDED)
+    if len(files) != HANDED:
+        raise ConnectionError("half a command")
+    size = int.from_bytes(head, "little")
+    count, *parts = command.recv(size, socket.MSG_WAITALL).split(b"\0")
+    words, variables = parts[: int(count)], parts[int(count) :]
+    os.environb.clear()
+    os.environb.update({name: value for name, _, value in (variable.partition(b"=") for variable in variables)})
+    time.tzset()
+    log = os.dup(1), os.dup(2)
+    os.fchdir(files[0])
+    try:
+        for number, file in ((1, files[1]), (2, files[2])):
+            os.dup2(file, number)
+        return _code([os.fsdecode(word) for word in words])
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, file in ((1, log[0]), (2, log[1])):
+            os.dup2(file, number)
+        for file in (*files, *log):
+            os.close(file)
+        os.chdir("/")
+
+
+def _code(words: list[str]) -> int:
+    from lessonpress.cli import command_line
+
+    begin = time.monotonic()
+    try:
+        command_line.main(words)
+        return 0
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        run_log.note(f"{' '.join(words)}: {1000 * (time.monotonic() - begin):.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

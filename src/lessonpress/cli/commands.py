@@ -1,0 +1,237 @@
+"""The commands that the rules call, without an option parser to import; `cli` has them too, and those for people.
+
+`python -m lessonpress check SLUG` comes here. Where Snakemake runs, a lesson's mistake is a result that the last rule
+tells (`mistakes`), and the command succeeds; typed by a person it ends with the mistake.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from lessonpress.core import variables
+from lessonpress.core.errors import LessonError, LessonErrors
+
+if TYPE_CHECKING:
+    from lessonpress.build.steps import Done
+    from lessonpress.core.settings import Config
+
+CONFIG = Path("config.yaml")
+OVERRIDES: list[str] = []  # what `--set` said on a command line that the option parser read
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a rule's command is told: lessons or files, the key that Snakemake knows, a receipt to write, settings."""
+
+    words: tuple[str, ...]
+    key: str | None = None
+    receipt: Path | None = None
+    overrides: tuple[str, ...] = ()
+    config: Path = CONFIG
+
+    def settings(self) -> Config:
+        """The settings of config.yaml here, with what `--set` says instead."""
+        return settings(self.config, self.overrides)
+
+
+def settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
+    """The settings of a config file (config.yaml here, when no other is named), with `KEY=VALUE` instead of its own.
+
+    Raises LessonError where the file or an override is wrong.
+    """
+    from lessonpress.core import config
+
+    return config.overridden(config.read(file), [*OVERRIDES, *overrides])
+
+
+def step(name: str, told: Told) -> None:
+    """Do one step for lessons. Raises LessonErrors after all of them were tried."""
+    from lessonpress.build import steps
+
+    config = told.settings()
+
+    def one(slug: str) -> Done:
+        warm_up(config, slug, name)
+        work = steps.build(config, slug, told.key)
+        done = steps.perform(work, name)
+        if name == "hash" and not done.mistakes and not steps.is_earlier(work, "execute"):
+            load_servers(config)
+        return done
+
+    each(told, name, config, one)
+
+
+def warm_up(config: Config, slug: str, name: str) -> None:
+    """Where servers are kept: let torch load while a lesson is read that was never run."""
+    if name == "hash" and not any(config.work_dir(slug).glob("*/capture.json")):
+        load_servers(config)
+
+
+def load_servers(config: Config) -> None:
+    """Where servers are kept, let them load what runs and checks lessons."""
+    from lessonpress import sandbox
+
+    for program in (sandbox.MODEL, sandbox.JUDGE) if sandbox.keeps() else ():
+        sandbox.warm(program, config.limits, config.isolation)
+
+
+def publish(told: Told, note: str | None = None) -> None:
+    """Publish lessons. Raises LessonErrors after all of them were tried."""
+    from lessonpress.build import steps
+    from lessonpress.publishing import publish as publisher
+
+    config = told.settings()
+
+    def one(slug: str) -> Done:
+        work = steps.build(config, slug, told.key)
+        steps.perform(work, "render", again=False)
+        done = publisher.publish(work, note=note, receipt=told.receipt)
+        steps.sweep(work)
+        return done
+
+    each(told, "publish", config, one)
+
+
+def for_lessons(slugs: Sequence[str], act: Callable[[str], str | None]) -> None:
+    """Do something for every lesson, and say what it answers; all are tried, and all mistakes are told together."""
+    failed: list[LessonError] = []
+    for slug in slugs:
+        try:
+            say(act(slug))
+        except LessonError as error:
+            failed += error.errors if isinstance(error, LessonErrors) else [error]
+    if failed:
+        raise LessonErrors(failed)
+
+
+def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> None:
+    """Do something for every lesson; all are tried, and all that is wrong is told together."""
+    failed: list[LessonError] = []
+    for slug in told.words:
+        with log_of(told, config.work_dir(slug) / (told.key or ""), name) as log:
+            try:
+                done = act(slug)
+            except LessonError as error:
+                if log:
+                    print(error.message(), file=log)
+                failed += error.errors if isinstance(error, LessonErrors) else [error]
+                continue
+            say(done.words, log)
+            if variables.RUN not in os.environ:
+                failed += done.mistakes
+            elif done.mistakes and not done.passed_over:
+                say(f"{slug}: {name}: a mistake, which is told at the end", log)
+    if failed:
+        raise LessonErrors(failed)
+
+
+@contextmanager
+def log_of(told: Told, folder: Path, name: str) -> Iterator[TextIO | None]:
+    """The rule's log, which lies beside what the command makes; typed by a person a command has none."""
+    from lessonpress.build import artifact
+
+    if told.key is None:
+        yield None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    artifact.settle_times(folder)
+    with (folder / f"{name}.log").open("w", encoding="utf-8") as log:
+        yield log
+
+
+def say(words: str | None, log: TextIO | None = None) -> None:
+    """Print words, if there are any, on the terminal and into a log."""
+    if words:
+        print(words, flush=True)
+        if log:
+            print(words, file=log)
+
+
+def site(told: Told) -> None:
+    """Renew the pages around the lessons."""
+    from lessonpress.publishing import site as pages
+
+    say(pages.site(told.settings(), receipt=told.receipt))
+    if told.receipt:
+        sweep(told.receipt)
+
+
+def sweep(receipt: Path, keep: int = 9) -> None:
+    """Remove all but the last few receipts beside one, and their logs."""
+    others = sorted(receipt.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for old in [path for path in others if path != receipt][keep:]:
+        old.unlink(missing_ok=True)
+        old.with_suffix(".log").unlink(missing_ok=True)
+
+
+def mistakes(told: Told) -> None:
+    """Tell the mistakes of all lessons together. Raises LessonErrors where there are any, else writes the receipt."""
+    from lessonpress.publishing import mistakes as book
+
+    config = told.settings()
+    found = book.found(config)
+    if not found:
+        if told.receipt:
+            book.write_good(told.receipt)
+            sweep(told.receipt)
+        return
+    print(book.summary(config, found), flush=True)
+    raise LessonErrors([error for errors in found.values() for error in errors])
+
+
+def name(told: Told) -> None:
+    """Give files of a lesson's present state the names that other workflows use: work/<slug>/<file>."""
+    from lessonpress.publishing import mistakes as book
+
+    slug, *files = told.words
+    book.give_names(told.settings(), slug, told.key, files)
+
+
+def compare(told: Told) -> None:
+    """Regenerate one lesson and write the verdict of the comparison with what is published."""
+    from lessonpress.publishing import verify
+
+    assert told.receipt is not None
+    [slug] = told.words
+    verify.write_verdict(told.settings(), slug, told.receipt)
+
+
+def report(told: Told) -> None:
+    """Write the reports of the verdicts in a folder."""
+    from lessonpress.publishing import verify
+
+    [folder] = told.words
+    print(verify.report_verdicts(told.settings(), Path(folder)), flush=True)
+
+
+def _step(name: str) -> Callable[[Told], None]:
+    return lambda told: step(name, told)
+
+
+COMMANDS: dict[str, Callable[[Told], None]] = {
+    "hash": _step("hash"), "execute": _step("execute"), "record": _step("record"), "check": _step("check"),
+    "render": _step("render"), "publish": publish, "site": site, "mistakes": mistakes, "name": name,
+    "compare": compare, "report": report,
+}  # fmt: skip
+WITHOUT_WORDS = ("site", "mistakes")
+
+
+def parsed(arguments: Sequence[str]) -> Told | None:
+    """The words of a rule's command; None where there is something that only the option parser knows."""
+    words: list[str] = []
+    options: dict[str, list[str]] = {"--key": [], "--receipt": [], "--set": []}
+    rest = iter(arguments)
+    for word in rest:
+        if word in options and (value := next(rest, None)) is not None:
+            options[word].append(value)
+        elif word.startswith("-"):
+            return None
+        else:
+            words.append(word)
+    key, receipt = (values[-1] if (values := options[name]) else None for name in ("--key", "--receipt"))
+    return Told(tuple(words), key, Path(receipt) if receipt else None, tuple(options["--set"]))

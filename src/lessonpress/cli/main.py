@@ -1,0 +1,237 @@
+"""The command line: one verb for each arrow of the pipeline, and a few for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lessonpress import __version__
+from lessonpress.cli import authoring, commands
+from lessonpress.cli.authoring import CONFIG, ConfigFile
+from lessonpress.core import suggestions
+from lessonpress.core.settings import Config
+from lessonpress.lesson import lesson_files
+
+app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
+                  pretty_exceptions_enable=False, help=__doc__,
+                  epilog="Every command takes --set KEY=VALUE: a setting in the place of config.yaml's.")  # fmt: skip
+Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
+Key = Annotated[str | None, typer.Option(help="Fail unless this names the lesson's present state.", metavar="KEY")]
+Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
+for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
+    app.command()(command)
+
+
+def told(slugs: Sequence[str], config: Path, key: str | None = None) -> commands.Told:
+    """The words of a command that the rules have too."""
+    return commands.Told(tuple(slugs), key, config=config)
+
+
+@app.command("hash")
+def hash_(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
+    """Read lessons, refuse what is wrong, write down what they are."""
+    commands.step("hash", told(slugs, config, key))
+
+
+@app.command()
+def execute(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
+    """Run lessons in a worker process and keep what they recorded."""
+    commands.step("execute", told(slugs, config, key))
+
+
+@app.command()
+def record(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
+    """Cut the recorded cases out of the captures."""
+    commands.step("record", told(slugs, config, key))
+
+
+@app.command()
+def check(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
+    """Run the lessons' numerical checks and write down the verdicts."""
+    commands.step("check", told(slugs, config, key))
+
+
+@app.command()
+def render(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
+    """Make every file of the lessons' revisions, in the work folder."""
+    commands.step("render", told(slugs, config, key))
+
+
+@app.command()
+def publish(
+    slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None,
+    note: Annotated[str | None, typer.Option(help="Why, in the curator's words; stored with the revision.")] = None,
+) -> None:  # fmt: skip
+    """Put rendered revisions into the site, unless a check failed or nothing changed."""
+    commands.publish(told(slugs, config, key), note)
+
+
+@app.command()
+def site(config: ConfigFile = CONFIG) -> None:
+    """Write the pages around the lessons: catalogue, histories, schema."""
+    commands.site(told((), config))
+
+
+@app.command()
+def mistakes(config: ConfigFile = CONFIG) -> None:
+    """Tell what was wrong with the lessons when their steps were last done; 1 when anything was."""
+    commands.mistakes(told((), config))
+
+
+@app.command()
+def prepare(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="SLUG…")] = None,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Train again, compare with what is stored, write nothing; "
+                                                          "without a name, every lesson that has a training.")] = False,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Run lessons' training and store the weights as source, beside the recipe."""
+    from lessonpress.authoring import train as trainer
+
+    settings = commands.settings(config)
+    if not slugs and not repeat:
+        raise typer.BadParameter("name the lessons whose weights are to be made")
+    act = trainer.repeat if repeat else trainer.prepare
+    commands.for_lessons(slugs or trainer.prepared_lessons(settings), lambda slug: act(settings, slug))
+
+
+@app.command()
+def verify(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
+    record: Annotated[bool, typer.Option("--record", help="Write the reports, and exit 0 on drift as well.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Only judge what the last reports say.")] = False,
+) -> None:  # fmt: skip
+    """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
+    from lessonpress.publishing import verify as verifier
+
+    settings = _known(commands.settings(config), *slugs or ())
+    good = verifier.recorded(settings) if recorded else verifier.verify(settings, slugs or ())
+    if not good and not record:
+        raise typer.Exit(1)
+
+
+@app.command()
+def diff(
+    slug: Slug, a: Annotated[str | None, typer.Argument()] = None, b: Annotated[str | None, typer.Argument()] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where the HTML page is written.", metavar="FILE")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Say what changed between two revisions (the last two without names), and write it as one HTML page."""
+    from lessonpress.core import canonical_json
+    from lessonpress.publishing import diff as differ
+
+    settings = _known(commands.settings(config), slug)
+    found = differ.diff(settings, slug, a, b, out=out)
+    if json:
+        typer.echo(canonical_json.pretty(found.document()), nl=False)
+    else:
+        typer.echo(f"{differ.words(found)}\n{out or differ.place(settings, slug)}")
+
+
+@app.command()
+def history(slug: Slug, config: ConfigFile = CONFIG) -> None:
+    """List a lesson's revisions with dates, reasons and notes, the newest first."""
+    from lessonpress.publishing import prune as pruner
+
+    typer.echo(pruner.listed(_known(commands.settings(config), slug), slug))
+
+
+@app.command()
+def pin(
+    slug: Slug, revision: Annotated[str | None, typer.Argument(metavar="[REVISION]")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Hold the current revision at one; later publications add without moving it. Without a revision: let go."""
+    from lessonpress.publishing import prune as pruner
+
+    _settled(config, lambda settings: pruner.pin(_known(settings, slug), slug, revision))
+
+
+@app.command()
+def retire(
+    slug: Slug, to: Annotated[str | None, typer.Option(help="The lesson that goes on.", metavar="SLUG")] = None,
+    note: Annotated[str | None, typer.Option(help="Why, in the curator's words.")] = None, config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """End or rename a lesson whose source is gone: it leaves the catalogue, its pages stay and say so."""
+    from lessonpress.publishing import prune as pruner
+
+    named = [slug, to] if to else [slug]
+    _settled(config, lambda settings: pruner.retire(_known(settings, *named), slug, to=to, note=note))
+
+
+@app.command()
+def prune(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is asked.")] = False,
+) -> None:  # fmt: skip
+    """Drop revision folders that are in no commit; the current and the pinned ones stay."""
+    from lessonpress.publishing import prune as pruner
+
+    settings = _known(commands.settings(config), *slugs or ())
+    doomed = pruner.doomed(settings, slugs or ())
+    if not doomed:
+        typer.echo("Nothing to drop: every earlier revision is in a commit.")
+        return
+    asked = not yes and sys.stdin.isatty()
+    if dry_run or asked:
+        typer.echo("\n".join(f"{name}: would drop {words}" for (name, _), words in doomed.items()))
+    if dry_run or (asked and not typer.confirm(f"Drop {len(doomed)} of them for good?")):
+        return
+    _settled(config, lambda settings: "\n".join(pruner.prune(settings, slugs or (), agreed=doomed)))
+
+
+@app.command()
+def doctor(
+    accept: Annotated[str | None, typer.Option(help="Seal a history merged by hand.", metavar="SLUG")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""
+    from lessonpress.publishing import doctor as physician
+    from lessonpress.publishing import prune as pruner
+
+    if accept:
+        _settled(config, lambda settings: pruner.accept(_known(settings, accept), accept))
+    faults = physician.doctor(commands.settings(config))
+    typer.echo(physician.words(faults))
+    if faults:
+        raise typer.Exit(1)
+
+
+def _known(settings: Config, *slugs: str) -> Config:
+    """The settings, where each slug is one of a lesson's source or of a published lesson; else wrong usage."""
+    models = Path(settings.results) / "models"
+    published = [path.name for path in models.iterdir() if path.is_dir()] if models.is_dir() else []
+    known = sorted({*lesson_files.slugs(Path(settings.lessons)), *published})
+    for slug in slugs:
+        if slug not in known:
+            near = suggestions.nearest(slug, known, count=3, cutoff=0.5)
+            some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
+            others = f"near it: {', '.join(near)}" if near else f"lessons: {some}" if known else "there is none yet"
+            raise typer.BadParameter(f"no lesson is called {slug!r}; {others}.")
+    return settings
+
+
+def _settled(config: Path, act: Callable[[Config], str]) -> None:
+    """Change a history, say what was done, and let the pages around the lessons follow."""
+    from lessonpress.publishing import site as pages
+
+    settings = commands.settings(config)
+    typer.echo(act(settings))
+    typer.echo(pages.site(settings))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lessonpress {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+    """Turn small PyTorch models and pages of prose into published, verifiable lessons."""

@@ -1,0 +1,1 @@
+"""What really ran as a graph, its layout and its drawing."""

@@ -1,0 +1,1 @@
+"""A lesson as its author wrote it: the recipe, its files, the plan of runs, what validation says."""

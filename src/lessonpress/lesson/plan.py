@@ -1,0 +1,138 @@
+"""What the worker is asked to do: the runs of a lesson, every default and inheritance written out, as plain JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from lessonpress.lesson.recipe import DRAWN, Case, Experiment, Recipe, Recording, Run, Spec
+
+KINDS = ("values", "fill", "literal", "list", "tuple", "dict")
+
+
+def of(recipe: Recipe) -> dict[str, Any]:
+    """The plan of a recipe: the execution first, then the cases, then the probes."""
+    runs = [_execution(recipe)]
+    if recipe.experiment:
+        runs += [_run(recipe, recipe.experiment, run) for run in (*recipe.experiment.cases, *recipe.experiment.probes)]
+    return {"schema": 1, "slug": recipe.slug, "model": {"file": recipe.model.file, "class": recipe.model.class_},
+            "runs": runs, "record": record(recipe), "metrics": metrics(recipe), "checks": recipe.checks,
+            "mutants": mutants(recipe), "prepare": prepare(recipe)}  # fmt: skip
+
+
+def prepare(recipe: Recipe) -> dict[str, Any] | None:
+    """How the lesson's weights are made, None where no run asks for any: `{file, function, seed, mode, args, options,
+    tolerance}`; `args` build the model, `options` are the function's own."""
+    told = recipe.prepare
+    if told is None:
+        return None
+    return {
+        "file": told.file or recipe.model.file, "function": told.function,
+        "seed": _seed(recipe) if told.seed is None else told.seed, "mode": told.mode,
+        "args": jsonable(recipe.model.args), "options": jsonable(told.args),
+        "tolerance": {"atol": float(told.tolerance.atol), "rtol": float(told.tolerance.rtol)},
+    }  # fmt: skip
+
+
+def _seed(recipe: Recipe) -> int:
+    """The seed of the cases, or that of the execution."""
+    own = recipe.experiment.seed if recipe.experiment else None
+    return recipe.execution.seed if own is None else own
+
+
+def _weights(*said: str | None) -> str | None:
+    """The name of a run's prepared weights, from the innermost word to the outermost; None for weights as drawn."""
+    name = next((word for word in said if word is not None), DRAWN)
+    return None if name == DRAWN else name
+
+
+def record(recipe: Recipe) -> list[dict[str, Any]]:
+    """What is cut out of every case: `[{id, tensor, select, reshape}]`."""
+    found = recipe.experiment.record if recipe.experiment else Recording()
+    return [{"id": entry.id, "tensor": entry.tensor, "select": entry.select, "reshape": entry.reshape}
+            for entry in (*found.matrices, *found.vectors)]  # fmt: skip
+
+
+def metrics(recipe: Recipe) -> list[dict[str, Any]]:
+    """The numbers computed from what is recorded: `[{id, value, of}]`."""
+    found = recipe.experiment.record if recipe.experiment else Recording()
+    return [{"id": metric.id, "value": metric.value, "of": metric.of} for metric in found.metrics]
+
+
+def mutants(recipe: Recipe) -> list[dict[str, Any]]:
+    """The broken variants of the lesson: `[{id, file, find, with, breaks}]`."""
+    return [{"id": mutant.id, "file": mutant.replace.file, "find": mutant.replace.find, "with": mutant.replace.with_,
+             "breaks": mutant.breaks} for mutant in recipe.mutants]  # fmt: skip
+
+
+def _execution(recipe: Recipe) -> dict[str, Any]:
+    execution = recipe.execution
+    return {
+        "id": "execution", "kind": "execution", "seed": execution.seed, "mode": execution.mode,
+        "dtype": execution.dtype, "args": jsonable(recipe.model.args), "weights": _weights(execution.weights),
+        "parameters": {},
+        "inputs": [[name, completed(spec_of(spec))] for name, spec in execution.inputs.items()],
+    }  # fmt: skip
+
+
+def _run(recipe: Recipe, experiment: Experiment, run: Run) -> dict[str, Any]:
+    shared = {name: completed(spec_of(spec)) for name, spec in recipe.execution.inputs.items()}
+    for given in (experiment.inputs, run.inputs):
+        for name, spec in given.items():
+            shared[name] = completed(overlaid(shared.get(name, {}), spec_of(spec)))
+    return {
+        "id": run.id, "kind": "case" if isinstance(run, Case) else "probe", "seed": _seed(recipe),
+        "mode": experiment.mode or recipe.execution.mode, "dtype": experiment.dtype,
+        "args": jsonable({**recipe.model.args, **run.args}),
+        "weights": _weights(run.weights, experiment.weights, recipe.execution.weights),
+        "parameters": {name: spec_of(spec) for name, spec in run.parameters.items()},
+        "inputs": [[name, spec] for name, spec in shared.items()],
+    }  # fmt: skip
+
+
+def spec_of(spec: Spec) -> dict[str, Any]:
+    """An input spec as JSON, with only the keys that were given."""
+    out: dict[str, Any] = {}
+    for name in Spec.model_fields:
+        if name not in spec.model_fields_set:
+            continue
+        value, key = getattr(spec, name), name.rstrip("_")
+        if key in ("list", "tuple"):
+            out[key] = [spec_of(item) for item in value or ()]
+        elif key == "dict":
+            out[key] = {k: spec_of(item) for k, item in (value or {}).items()}
+        else:
+            out[key] = jsonable(value)
+    return out
+
+
+def completed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole spec with its defaults written out: what is filled is float32 unless it says otherwise."""
+    for way in ("list", "tuple"):
+        if way in spec:
+            return {**spec, way: [completed(item) for item in spec[way]]}
+    if "dict" in spec:
+        return {**spec, "dict": {key: completed(item) for key, item in spec["dict"].items()}}
+    return {**spec, "dtype": "float32"} if "fill" in spec and not spec.get("dtype") else dict(spec)
+
+
+def overlaid(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec that inherits what it does not say: a new way of saying the values replaces the old one whole."""
+    if not any(kind in over for kind in KINDS):
+        return {**base, **over}
+    kept = {key: base[key] for key in ("shape", "dtype") if key in base}
+    if "dict" in over and "dict" in base:
+        return {"dict": {**base["dict"], **{k: overlaid(base["dict"].get(k, {}), v) for k, v in over["dict"].items()}}}
+    if any(kind in over for kind in ("literal", "list", "tuple", "dict")):
+        return dict(over)
+    return {**kept, **over}
+
+
+def jsonable(value: Any) -> Any:
+    """A YAML value as JSON; a number that JSON lacks becomes `{"float": "NaN"}`."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+    if isinstance(value, dict):
+        return {key: jsonable(item) for key, item in value.items()}
+    return [jsonable(item) for item in value] if isinstance(value, list) else value

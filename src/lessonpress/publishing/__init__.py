@@ -1,0 +1,1 @@
+"""What writes the published site, and what compares with it."""

@@ -1,0 +1,82 @@
+"""Verb diff: what changed between two published revisions of a lesson, in words, as JSON, and as one HTML page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lessonpress.core import atomic_io
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
+from lessonpress.publishing import integrity, report
+from lessonpress.revision import history, revision_diff
+from lessonpress.revision.revision_diff import Changes
+
+
+def diff(
+    config: Config, slug: str, old: str | None = None, new: str | None = None, *, out: Path | None = None
+) -> Changes:
+    """Compare two revisions of a lesson and write the page `work/diff/<slug>.html` (or `out`).
+
+    Without names: the revision that was published last, with the one before it. A name may be the beginning of an id,
+    or a path to any revision folder, such as `work/<slug>/revision`. Raises LessonError for a name that fits none.
+    """
+    folder = config.published(slug)
+    told = history.read(folder, slug)
+    order = history.newest_first(told)
+    if not order:
+        raise LessonError(os.path.relpath(folder), f"{slug} was never published", "", "Publish it first.")
+    after = find(folder, order, new or order[0])
+    before = find(folder, order, old) if old else find(folder, order, _earlier(order, after.name, slug))
+    with integrity.blamed(before, after):
+        found = revision_diff.between(before, after)
+        page = report.page(found, before, after, title=f"{slug}: what changed")
+    atomic_io.write(out or place(config, slug), page)
+    return found
+
+
+def place(config: Config, slug: str) -> Path:
+    """Where the HTML page of a difference is written."""
+    return Path(config.work) / "diff" / f"{slug}.html"
+
+
+def words(found: Changes) -> str:
+    """The whole difference in lines for a terminal."""
+    if found.old == found.new:
+        return f"{found.old}: nothing changed"
+    lines = [f"{found.old} → {found.new} because of: {', '.join(found.words()) or 'nothing that is visible'}"]
+    groups = (("recipe", found.recipe), ("prose", found.prose), ("environment", found.environment),
+              ("machine", found.machine), ("file", found.files))  # fmt: skip
+    lines += [f"  {name}  {edit.words()}" for name, edits in groups for edit in edits]
+    graph = found.graph
+    for sign, names in (
+        ("+", (*graph.added, *graph.connections_added)),
+        ("−", (*graph.removed, *graph.connections_removed)),
+    ):
+        lines += [f"  graph  {sign} {name}" for name in names]
+    lines += [f"  graph  ± {name}: {e.words()}" for name, edits in (graph.changed or {}).items() for e in edits]
+    lines += [f"  numbers  {gap.words()}: {gap.old} → {gap.new}{'' if gap.good else ', out of tolerance'}"
+              for gap in found.numbers.gaps]  # fmt: skip
+    lines += [f"  numbers  + {name}" for name in found.numbers.added]
+    lines += [f"  numbers  − {name}" for name in found.numbers.removed]
+    return "\n".join([*lines, *(f"  checks  {check.words()}" for check in found.checks)])
+
+
+def find(folder: Path, order: list[str], name: str) -> Path:
+    """The revision folder that a name means: an id, the beginning of exactly one, or a path."""
+    fitting = [revision for revision in order if revision.startswith(name)]
+    if len(fitting) == 1 and (folder / fitting[0]).is_dir():
+        return folder / fitting[0]
+    if (Path(name) / "identity.json").is_file():
+        return Path(name)
+    known = ", ".join(revision for revision in order if (folder / revision).is_dir())
+    what = "several revisions begin so" if len(fitting) > 1 else "there is no such revision"
+    raise LessonError(os.path.relpath(folder), f"{name!r}: {what}", f"published are {known}")
+
+
+def _earlier(order: list[str], name: str, slug: str) -> str:
+    """The revision before a named one."""
+    later = order[order.index(name) + 1 :] if name in order else order
+    if not later:
+        raise LessonError(slug, f"{name} is the first revision", "", "There is nothing to compare it with.")
+    return later[0]

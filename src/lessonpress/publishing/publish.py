@@ -1,0 +1,200 @@
+"""Verb publish: put a rendered revision into the site, beside the earlier ones, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lessonpress.build import artifact
+from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.build.steps import Done
+from lessonpress.core import atomic_io, canonical_json, lock, variables
+from lessonpress.core.errors import LessonError, RetryableError, visible
+from lessonpress.lesson import packages
+from lessonpress.revision import history, identity
+
+RECEIPT = "published.json"
+NOTHING = "Nothing was published; earlier revisions stay as they are."
+EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
+           "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
+DAMAGED = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
+
+
+def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None = None) -> Done:
+    """Publish a rendered build, unless a gate refuses, and write a receipt of either into its folder.
+
+    `note` (or the environment's LESSONPRESS_NOTE) is stored with a new revision. Raises LessonError when what is
+    published already is damaged or the disk refuses; then nothing is published and earlier revisions stay as they are.
+    """
+    rendered = work.artifact("rendered.json")
+    mistakes = rendered.mistakes or refused(work)
+    revision, words = None, ""
+    if not mistakes:
+        note = readable(note or os.environ.get(variables.NOTE))
+        with lock.alone(Path(work.config.results)):
+            lock.sweep(work.config.published(work.slug))
+            revision, words = _placed(work, note)
+    body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
+    artifact.write(receipt or work.folder / RECEIPT, rendered.digest, body, mistakes=mistakes)
+    if receipt:  # of several that agree, the rules would take now this one and now that
+        for other in work.folder.glob("published*.json"):
+            if other.name != receipt.name:
+                other.unlink(missing_ok=True)
+    return Done(f"{work.slug}: {words}" if words else None, tuple(mistakes), passed_over=bool(rendered.mistakes))
+
+
+def refused(work: LessonBuild) -> list[LessonError]:
+    """Why a rendered lesson may not be published: all that is wrong with it by the first gate that it does not pass."""
+    return next(filter(None, (gate(work) for gate in (failed, toothless, foreign))), [])
+
+
+def readable(note: str | None) -> str | None:
+    """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
+    if note and visible(note) != note:  # also half a character, which no file can hold
+        raise RetryableError("the note", f"{note!r} holds what cannot be seen", "plain text", "Write it again.")
+    if note:
+        from lessonpress.web import prose
+
+        prose.inline(note, where="the note")
+    return note or None
+
+
+def failed(work: LessonBuild) -> list[LessonError]:
+    """The first gate: checks that do not pass, and those that pass on a broken variant that names them."""
+    faults = [_failure(work, check) for check in work.checks if not check["passed"]]
+    return faults + [_survival(work, check, mutant)
+                     for check in work.checks for mutant in check["mutants"] if not mutant["failed"]]  # fmt: skip
+
+
+def toothless(work: LessonBuild) -> list[LessonError]:
+    """The second gate: a check that no broken variant is there to break proves nothing; each with what to write."""
+    return [LessonError(_place(work, check), "no broken variant shows that this check can fail",
+                        "at least one entry of lesson.yaml's `mutants:` whose `breaks:` names it", EXAMPLE)
+            for check in work.checks if not check["mutants"]]  # fmt: skip
+
+
+def foreign(work: LessonBuild) -> list[LessonError]:
+    """The third gate: imports that readers, who install requirements.txt, lack, as lint tells them."""
+    names = [file["path"] for file in work.source["files"] if file["path"].endswith(".py")]
+    files = {name: (work.revision / name).read_bytes() for name in names}
+    return packages.lacking(files, os.path.relpath(work.source_dir))
+
+
+def _failure(work: LessonBuild, check: Mapping[str, Any]) -> LessonError:
+    return LessonError(_place(work, check), f"the check fails: measured {check['measured']!r}",
+                       f"it must be {check['sense']} {check['bound']!r} ({check['sentence']})", NOTHING)  # fmt: skip
+
+
+def _survival(work: LessonBuild, check: Mapping[str, Any], mutant: Mapping[str, Any]) -> LessonError:
+    seen = f"the check passes on the broken variant {mutant['id']}: measured {mutant['measured']!r}"
+    return LessonError(_place(work, check), seen,
+                       f"it must fail there, and be {check['sense']} {mutant['bound']!r} only on the lesson itself",
+                       f"Sharpen the check, or take it out of the variant's `breaks:`. {NOTHING}")  # fmt: skip
+
+
+def _place(work: LessonBuild, check: Mapping[str, Any]) -> str:
+    file = work.source["plan"]["checks"]
+    return f"{os.path.relpath(work.source_dir / file)}:{check['line']}: {check['id']}"
+
+
+def _placed(work: LessonBuild, note: str | None) -> tuple[str, str]:
+    """Rename the new revision into its place, then enter it into the history; what is there already stays.
+
+    Answers the revision that now stands for the lesson, and what was done in words.
+    """
+    rendered = work.body("rendered.json")
+    folder = work.config.published(work.slug)
+    told = history.read(folder, work.slug)
+    before = history.latest(told)
+    revision, rounding = _standing(work, told, rendered["revision"])
+    there = (folder / revision).is_dir()
+    if there:
+        from lessonpress.publishing import integrity
+
+        integrity.require_whole(folder / revision)
+    if before == revision and there:
+        return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
+    if not there:
+        _move(work.revision, rendered["files"], folder / revision)
+    if before == revision:
+        return revision, f"revision {revision} is back in its place"
+    why, counted = _reasons(folder / before if before else None, folder / revision)
+    at = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
+    history.write(folder, history.extended(told, revision, at, why, note))
+    if before is None:
+        return revision, f"published revision {revision}"
+    held = f"; {told['pinned']} is pinned and stays current" if told["pinned"] else ""
+    return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
+
+
+def _standing(work: LessonBuild, told: dict[str, Any], made: str) -> tuple[str, str]:
+    """The revision that the rendering is: its own, or a published one that differs in its rounding only.
+
+    Answers it with the rounding in words (none when the bytes are the same).
+    """
+    folder, new = work.config.published(work.slug), canonical_json.read(work.revision / "identity.json")
+    if history.names(told, made) or (folder / made).is_dir():
+        return made, ""
+    for revision in history.newest_first(told):
+        if identity.may_be(_identity(folder / revision), new):
+            # Only now: rendering again needs every library that makes a page, and most publications do not.
+            from lessonpress.publishing import equivalence, integrity
+
+            with integrity.blamed(folder / revision):
+                found = equivalence.of(work, folder / revision)
+            if found.same:
+                return revision, f"within tolerance: {found.comparison.words()}"
+    return made, ""
+
+
+def _identity(folder: Path) -> dict[str, Any] | None:
+    """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
+    try:
+        told = dict(canonical_json.read(folder / "identity.json"))
+        return told if identity.formed(told) else None
+    except DAMAGED:  # but never a disk that refuses: what it hides must not decide what is published
+        return None
+
+
+def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
+    """Why a revision is not the one before it: plain words for the history, and the same with counts."""
+    if old is None:
+        return (first := identity.reasons(None, {})), first
+    before, after = _identity(old), _identity(new)
+    if before is None or after is None:
+        return (lost := [f"unknown, because revision {old.name} cannot be read"]), lost
+    try:
+        # Only now, as above: the comparison reads YAML, arrays and graphs.
+        from lessonpress.revision import revision_diff
+
+        told = revision_diff.between(old, new)
+        return list(told.reasons), told.words()
+    except (LessonError, *DAMAGED):
+        found = identity.reasons(before, after)  # something beside the identity is damaged or older than these counts
+        return found, found
+
+
+def _move(new: Path, names: list[str], place: Path) -> None:
+    """Copy files beside their place, flush them, and rename their folder in: it is there whole or not at all."""
+    beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
+    try:
+        for name in names:  # and nothing else that lies there, such as a workflow engine's own marks
+            (beside / name).parent.mkdir(parents=True, exist_ok=True)
+            (beside / name).write_bytes((new / name).read_bytes())
+        atomic_io.flush([beside / name for name in names])
+        os.rename(beside, place)
+        _flush(place.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _flush(folder: Path) -> None:
+    """Make a rename last through a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,156 @@
+"""What changed between two revisions, for people: one offline HTML file, with both graphs and all tensors drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from lessonpress.graph import drawing, layout
+from lessonpress.revision import published
+from lessonpress.revision.numeric_diff import Array, Gap
+from lessonpress.revision.revision_diff import Changes
+from lessonpress.web.page import arrays, figures, heatmap, rendering
+
+SIGNS = {"added": "+", "removed": "−", "changed": "±"}
+HEATMAPS = 24  # pictures in one report; the JSON names every array that differs
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a unified diff and what it is: `add`, `cut`, `hunk` or plain."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """One file's difference."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One array that differs: its worst cell in words, and the new values minus the old ones as heatmaps."""
+
+    gap: Gap
+    worst: str
+    pictures: tuple[Markup, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that a report says about two revisions."""
+
+    id: str  # tells sections of one page apart
+    changes: Changes
+    reasons: tuple[str, ...]
+    texts: tuple[Text, ...]
+    graph: Markup | None
+    tensors: tuple[Tensor, ...]
+    more: int  # arrays that differ beyond those with pictures
+
+
+def page(changes: Changes, old: Path, new: Path, *, title: str) -> str:
+    """The difference of two revision folders as one HTML page."""
+    return rendering.render("diff.html.jinja", view=view(changes, old, new, name="diff"), title=title)
+
+
+def view(changes: Changes, old: Path, new: Path, *, name: str) -> View:
+    """The difference of two revision folders, ready for a page; `name` begins the ids of its parts."""
+    gaps = sorted(changes.numbers.gaps, key=lambda gap: (gap.good, -gap.share))
+    sides = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
+    entries = _entries(published.manifest(new))
+    tensors = tuple(_tensor(gap, sides[0], sides[1], entries.get(gap.name, {})) for gap in gaps[:HEATMAPS])
+    texts = tuple(Text(file, _lines(text)) for file, text in changes.texts.items())
+    drawn = None if changes.graph.same() else graph(changes, published.graph(old), published.graph(new), name)
+    return View(name, changes, tuple(changes.words()), texts, drawn, tensors, max(0, len(gaps) - HEATMAPS))
+
+
+def _lines(diff: str) -> tuple[Line, ...]:
+    kinds = {"+": "add", "-": "cut", "@": "hunk"}
+    return tuple(Line(kinds.get(line[:1], ""), line) for line in diff.splitlines()[2:])
+
+
+def _entries(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """A manifest's recorded arrays, with their axes, by name."""
+    return {f"{case['id']}: {entry.get('id')}": entry
+            for case in (manifest.get("experiment") or {"cases": []})["cases"]
+            for entry in (*case["matrices"], *case["vectors"])}  # fmt: skip
+
+
+def _tensor(gap: Gap, old: Mapping[str, Array], new: Mapping[str, Array], entry: Mapping[str, Any]) -> Tensor:
+    """An array that differs, drawn where both sides have one shape and real numbers."""
+    before, after = old[gap.name], new[gap.name]
+    worst = f"{gap.where()}: {gap.old} → {gap.new}, {gap.words()}"
+    if before.shape != after.shape or before.dtype.kind not in "fiu" or after.dtype.kind not in "fiu":
+        return Tensor(gap, worst, (), "The shapes or kinds differ, so there is no picture.")
+    away = difference(before, after)
+    described = {**{key: entry[key] for key in ("rows", "columns", "panels") if key in entry}, "values": away.tolist()}
+    if "axis" in entry:
+        described["columns"] = entry["axis"]
+    grids = arrays.grids(described)
+    largest = float(np.abs(away[np.isfinite(away)]).max(initial=0.0))
+    pictures = tuple(
+        heatmap.draw(grid, largest=largest, description=figures.describe(grid, f"{gap.name}, new minus old"))
+        for grid in grids if any(grid.values)
+    )  # fmt: skip
+    hidden = arrays.panels(described) > len(grids) or any(grid.cropped() for grid in grids)
+    return Tensor(gap, worst, pictures, "Only the first rows, columns and panels are drawn." if hidden else "")
+
+
+def difference(old: Array, new: Array) -> Array:
+    """New minus old, cell by cell, in float64; 0 where both are the same, also where both are NaN or infinite."""
+    a, b = old.astype(np.float64), new.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, b - a)
+
+
+def graph(changes: Changes, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> Markup | None:
+    """Both graphs on one layout: each layer that came, went or changed is marked with +, − or ± and a colour.
+
+    None where the two cannot share a layout, because a layer has become a module or the other way round.
+    """
+    signs = {**dict.fromkeys(changes.graph.added, "added"), **dict.fromkeys(changes.graph.removed, "removed"),
+             **dict.fromkeys(changes.graph.changed or {}, "changed")}  # fmt: skip
+    layers = [_signed(layer, signs) for layer in union(old["layers"], new["layers"])]
+    wires = _wires(old["connections"], new["connections"])
+    try:
+        placement = layout.place(layers, wires, collapsed=layout.fold(layers, wires))
+        text = drawing.svg(layers, wires, placement, title="Both graphs on one layout", ids=f"{name}-graph")
+    except ValueError:
+        return None
+    for layer, what in signs.items():
+        mark = f'data-id="{_attribute(layer)}"'
+        text = text.replace(mark, f'{mark} data-change="{what}"')
+    return Markup(text)
+
+
+def _signed(layer: Mapping[str, Any], signs: Mapping[str, str]) -> dict[str, Any]:
+    sign = SIGNS.get(signs.get(layer["id"], ""))
+    return {**layer, "label": f"{sign} {layer['label']}" if sign else layer["label"]}
+
+
+def union(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The layers of both graphs by id, the new form where both have one."""
+    known = {layer["id"] for layer in new}
+    return [*new, *(layer for layer in old if layer["id"] not in known)]
+
+
+def _wires(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The connections of both graphs, each pair of ends once, under ids of their own."""
+    ends = {(wire["source"], wire["target"], wire.get("sourcePort"), wire.get("targetPort")): wire
+            for wire in (*old, *new)}  # fmt: skip
+    return [{**wire, "id": f"wire-{number}"} for number, wire in enumerate(ends.values())]
+
+
+def _attribute(text: str) -> str:
+    return str(Markup.escape(text)).replace("&#34;", "&quot;").replace("&#39;", "&#x27;")

@@ -1,0 +1,143 @@
+"""A program of table operations and how it is run: the Python half of interpreter.js.
+
+Values live in numbered slots. View operations leave arrays that share memory in their slots and in-place operations
+write into that memory, so every later reader sees the writes, as in torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lessonpress.replay.operations.kinds import Array, Unsupported, settle
+from lessonpress.replay.operations.table import TABLE, Bound, perform
+
+BEYOND = 2**53  # from here on a JavaScript number skips integers
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation of a program; `args` are JSON in which `{"slot": n}` stands for an array."""
+
+    call: int  # the number of the recorded call
+    layer: str  # the call's id in the graph
+    operation: str  # a row of the table
+    args: tuple[Any, ...]
+    out: tuple[tuple[int, tuple[int, ...]], ...]  # slot and shape of each array that comes out
+    inplace: bool = False
+    guard: Any = None  # a plain value that left the tensors for Python: it must stay what it was
+    within: float = 0.0  # how far a guarded number may be off
+
+    def document(self) -> dict[str, Any]:
+        """The step as JSON for interpreter.js."""
+        told: dict[str, Any] = {"layer": self.layer, "op": self.operation, "args": list(self.args)}
+        told["out"] = [[slot, list(shape)] for slot, shape in self.out]
+        if self.inplace:
+            told["inplace"] = True
+        if self.guard is not None:
+            told |= {"guard": self.guard, "within": self.within}
+        return told
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a run did, step by step, so that it can be done again with other inputs.
+
+    `ports` names every slot: `input:state`, `param:head.weight`, `buffer:mask`, and `7:` or `7:1.0` for the outputs
+    of the recorded call number 7.
+    """
+
+    ports: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """The rows of the table that the program needs."""
+        return tuple(sorted({step.operation for step in self.steps}))
+
+    def document(self) -> dict[str, Any]:
+        """The program as JSON for interpreter.js, with the kernels that it needs."""
+        return {
+            "ports": list(self.ports),
+            "operations": list(self.operations),
+            "steps": [step.document() for step in self.steps],
+        }
+
+
+def decode(arg: Any, slots: Mapping[int, Array]) -> Any:
+    """An argument of a step as its kernel takes it."""
+    if isinstance(arg, list):
+        return [decode(part, slots) for part in arg]
+    if not isinstance(arg, dict):
+        return arg
+    if "slot" in arg:
+        return slots[arg["slot"]]
+    if "float" in arg:
+        return float(arg["float"])
+    if "dtype" in arg:
+        return arg["dtype"]
+    if "slice" in arg:
+        return slice(*(decode(part, slots) for part in arg["slice"]))
+    if "list" in arg:
+        return np.asarray(arg["list"], dtype=np.bool_ if arg["kind"] == "bool" else np.int64)
+    if "dict" in arg:
+        return {key: decode(part, slots) for key, part in arg["dict"].items()}
+    return Ellipsis
+
+
+def leaves(result: Any) -> list[Array]:
+    """The arrays in a kernel's nested result, in order."""
+    if result is None:
+        return []
+    return [leaf for part in result for leaf in leaves(part)] if isinstance(result, list) else [result]
+
+
+def execute(step: Step, slots: dict[int, Array]) -> None:
+    """Run one step on the arrays in `slots` and put what comes out there.
+
+    Raises Unsupported where the kernel does, where a shape is another than the recorded one, and where a value by
+    which the model decided has changed.
+    """
+    args = decode(list(step.args), slots)
+    found = leaves(perform(Bound(TABLE[step.operation], tuple(args), step.inplace), args))
+    if step.guard is not None:
+        _guard(step, found)
+    if step.out and len(found) != len(step.out):
+        raise Unsupported(f"gives {len(found)} arrays, {len(step.out)} were recorded")
+    for (slot, shape), array in zip(step.out, found, strict=False):
+        if array.shape != shape:
+            raise Unsupported(f"gives shape {list(array.shape)}, {list(shape)} was recorded")
+        if array.dtype.kind == "i" and array.size and np.abs(array).max() > BEYOND:
+            raise Unsupported("an integer beyond 2**53")
+        slots[slot] = array
+
+
+def _guard(step: Step, found: list[Array]) -> None:
+    """Unsupported when a value that the model read out is another than the recorded one."""
+    held = np.asarray([decode(part, {}) for part in step.guard], dtype=np.float64)
+    seen = np.concatenate([x.reshape(-1) for x in found]).astype(np.float64) if found else held[:0]
+    if seen.shape != held.shape or not np.allclose(seen, held, rtol=step.within, atol=step.within, equal_nan=True):
+        raise Unsupported("the model decides by this value, and it is another than the recorded one")
+
+
+def run(program: Program, inputs: Mapping[str, Any], tensors: Mapping[str, Any]) -> dict[str, Array]:
+    """Do a recorded run again with other numbers.
+
+    `inputs` holds arrays by the path of the input's leaf (`state`, `batch.image`), `tensors` parameters and buffers by
+    name. Gives a copy of every port's value when it arose, all float64, int64 or bool.
+    Raises Unsupported when the program does not hold for these inputs, KeyError for an input that is missing.
+    """
+    slots: dict[int, Array] = {}
+    values: dict[str, Array] = {}
+    for slot, port in enumerate(program.ports):
+        family, _, name = port.partition(":")
+        if family in ("input", "param", "buffer"):
+            slots[slot] = settle((inputs if family == "input" else tensors)[name]).copy()
+            values[port] = slots[slot].copy()
+    for step in program.steps:
+        execute(step, slots)
+        values |= {program.ports[slot]: slots[slot].copy() for slot, _ in step.out}
+    return values

@@ -1,0 +1,230 @@
+"""The operation table: one row an operation, and how a call of torch finds its row.
+
+A row's Python kernel states the parameters in torch's order with torch's defaults, so its signature is what turns
+positional arguments into named ones. Its JavaScript kernel has the same name and the same order and stands in the
+file beside (`reductions.py`, `reductions.js`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from lessonpress.replay.operations.kinds import Array, Unsupported, settle, sized
+
+Kernel = Callable[..., Any]
+Rewritten = tuple[str, list[Any], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row: an operation or a leaf module, its parameters in torch's order and what it does to memory."""
+
+    name: str
+    kernel: Kernel = field(repr=False)
+    parameters: tuple[str, ...]
+    family: str
+    view: bool = False  # the result shares memory with the first argument
+    writes: bool = False  # the kernel itself writes into its first argument
+    layer: bool = False  # a leaf module: its kernel takes weights and constructor parameters first
+    variadic: str | None = None  # the parameter that takes all positional arguments from its place on
+    options: Mapping[str, Any] = field(default_factory=dict)  # a leaf module's constructor defaults
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A call that found its row: the arguments stand in the row's order, defaults filled in."""
+
+    operation: Operation
+    args: tuple[Any, ...]
+    inplace: bool = False
+
+
+TABLE: dict[str, Operation] = {}
+ALIASES: dict[str, str] = {}
+REWRITES: dict[str, Callable[..., Rewritten]] = {}
+
+RANDOM = frozenset(
+    [
+        "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "multinomial",
+        "normal", "poisson", "uniform", "exponential", "geometric", "cauchy", "log_normal", "random", "dropout1d",
+        "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout", "native_dropout", "rrelu", "gumbel_softmax",
+        "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout",
+    ]
+)
+_NAMES = {"axis": "dim", "keepdims": "keepdim", "self": "input"}
+WITHOUT_EFFECT = frozenset(
+    [
+        "device", "layout", "memory_format", "requires_grad", "pin_memory", "non_blocking", "generator",
+        "_stacklevel", "sparse_grad",
+    ]
+)
+
+
+def operation(
+    name: str, *, view: bool = False, writes: bool = False, variadic: str | None = None
+) -> Callable[[Kernel], Kernel]:
+    """Enter a function as the numpy kernel of the operation `name`."""
+
+    def enter(kernel: Kernel) -> Kernel:
+        names = tuple(inspect.signature(kernel).parameters)
+        family = kernel.__module__.rsplit(".", 1)[-1]
+        TABLE[name] = Operation(name, kernel, names, family, view=view, writes=writes, variadic=variadic)
+        return kernel
+
+    return enter
+
+
+def layer(*, view: bool = False, writes: bool = False, **options: Any) -> Callable[[Kernel], Kernel]:
+    """Enter a function `Class(w, p, input, …)` as a leaf module's kernel; `options` are the constructor's defaults.
+
+    `w` maps the module's own names to weights, `p` the constructor's parameters to their values.
+    """
+
+    def enter(kernel: Kernel) -> Kernel:
+        name, names = kernel.__name__, tuple(inspect.signature(kernel).parameters)
+        family = kernel.__module__.rsplit(".", 1)[-1]
+        TABLE[name] = Operation(name, kernel, names, family, view=view, writes=writes, layer=True, options=options)
+        return kernel
+
+    return enter
+
+
+def rewrite(name: str) -> Callable[[Callable[..., Rewritten]], Callable[..., Rewritten]]:
+    """Enter a function that turns one of torch's overloads of `name` into the call of a row."""
+
+    def enter(function: Callable[..., Rewritten]) -> Callable[..., Rewritten]:
+        REWRITES[name] = function
+        return function
+
+    return enter
+
+
+def plain_name(name: str) -> str:
+    """An operation's name without torch's namespaces and in the spelling of its row."""
+    for prefix in ("torch.", "nn_functional_", "special_"):
+        name = name.removeprefix(prefix)
+    return ALIASES.get(name, name)
+
+
+def resolve(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+    """Find the row of a call and put its arguments in the row's order.
+
+    A name that ends in `_` is the plain operation whose result is then written into the first argument.
+    Raises Unsupported when the table has no such row, the operation is random, or an argument is unknown.
+    """
+    name = plain_name(name)
+    inplace = name.endswith("_") and not name.endswith("__")
+    base = plain_name(name.removesuffix("_")) if inplace else name
+    if base in RANDOM:
+        raise Unsupported("random")
+    given, named = list(args), _tidy(kwargs)
+    if base in REWRITES:
+        base, given, named = REWRITES[base](given, named)
+    row = TABLE.get(base)
+    if row is None:
+        raise Unsupported(f"{base} is not in the operation table")
+    return Bound(row, _bind(row, given, named), inplace and not row.view and not row.writes)
+
+
+def _tidy(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Named arguments in the table's spelling, without those that do not change a value."""
+    kept = {_NAMES.get(k, k): v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    if kept.get("out") is None:
+        kept.pop("out", None)
+    return kept
+
+
+def _bind(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments in the row's order; Unsupported when the kernel's signature does not take them."""
+    if row.variadic is not None:
+        at = row.parameters.index(row.variadic)
+        rest = args[at:]
+        if len(rest) > 1 or (rest and not isinstance(rest[0], list | tuple)):
+            args = [*args[:at], rest]
+    try:
+        bound = _signature(row.kernel).bind(*args, **kwargs)
+    except TypeError as error:
+        raise Unsupported(f"{row.name}: {error}") from error
+    bound.apply_defaults()
+    return tuple(bound.arguments.values())
+
+
+@cache
+def _signature(kernel: Callable[..., Any]) -> inspect.Signature:
+    """What a kernel takes; asked again for every call of every run."""
+    return inspect.signature(kernel)
+
+
+def perform(bound: Bound, args: Sequence[Any]) -> Any:
+    """Run a row's numpy kernel on ready values: arrays, plain values, nested tuples of them.
+
+    Results are float64, int64 or bool arrays (or nested lists of them); view operations share memory with their
+    argument, in-place ones return the argument itself.
+    """
+    if bound.operation.family in ("elementwise", "activations"):
+        _affordable(args)
+    with np.errstate(all="ignore"):
+        result = _settled(_call(bound.operation, args))
+        if bound.inplace:
+            np.copyto(args[0], result, casting="unsafe")
+            return args[0]
+    return result
+
+
+def _affordable(args: Sequence[Any]) -> None:
+    """Refuse (Unsupported) arrays that broadcast to something too large; arrays that do not are their kernel's."""
+    shapes = [x.shape for x in args if isinstance(x, np.ndarray)]
+    longest = [max(sizes) for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
+    sized(longest)
+
+
+def _call(row: Operation, args: Sequence[Any]) -> Any:
+    """Call a kernel by parameter name, so that keyword-only parameters may be among them."""
+    positional, named = [], {}
+    for value, parameter in zip(args, _signature(row.kernel).parameters.values(), strict=True):
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            named[parameter.name] = value
+        else:
+            positional.append(value)
+    return row.kernel(*positional, **named)
+
+
+def _settled(result: Any) -> Any:
+    """A kernel's result with every number an array of one of the three kinds; None stays None."""
+    if isinstance(result, list | tuple):
+        return [_settled(part) for part in result]
+    return None if result is None else settle(result)
+
+
+def call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Find a row and run it at once: `call("add", x, y, alpha=2)`."""
+    bound = resolve(name, args, kwargs)
+    return perform(bound, bound.args)
+
+
+def call_layer(name: str, weights: Mapping[str, Array], params: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a leaf module's row: its weights by the module's own names, its constructor's parameters, its inputs."""
+    bound = resolve_layer(name, weights, params, args, kwargs)
+    return perform(bound, bound.args)
+
+
+def resolve_layer(
+    name: str, weights: Mapping[str, Any], params: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Bound:
+    """Find a leaf module's row; `params` need only hold what differs from torch's defaults.
+
+    Raises Unsupported when the table has no such leaf module or does not know one of its arguments.
+    """
+    if name in RANDOM:
+        raise Unsupported("random")
+    row = TABLE.get(name)
+    if row is None or not row.layer:
+        raise Unsupported(f"{name} is not in the operation table")
+    return Bound(row, _bind(row, [dict(weights), {**row.options, **params}, *args], dict(kwargs)))

@@ -1,0 +1,1 @@
+"""What a published revision is: manifest, identity, history, bundle, provenance, and what tells two apart."""

@@ -1,0 +1,80 @@
+"""Starts a server process with an environment built from empty, and says under which limits its children work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lessonpress.core.settings import Limits
+from lessonpress.worker import kernel
+
+# Settings under which the same bits come out on every x86-64 processor; see docs/architecture.md.
+SETTINGS: Mapping[str, str] = {
+    "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41", "PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8",
+    "TORCHDYNAMO_DISABLE": "1",
+}  # fmt: skip
+MIB = 1 << 20
+
+
+def environment(scratch: Path) -> dict[str, str]:
+    """The child's whole environment.
+
+    No program is to be found: a library that looks for a compiler while it is imported (the CUDA build of torch does)
+    must not go on to write a file for it, which ends in an error.
+    """
+    # torch's optimizers import its compiler, which wants to make a folder of this name; it is there.
+    own = {"HOME": str(scratch), "TMPDIR": str(scratch), "TORCHINDUCTOR_CACHE_DIR": str(scratch)}
+    return {"PATH": "", **own, **SETTINGS}
+
+
+def start(command: Sequence[str], home: Path, limits: Limits, output: int, kept: int) -> subprocess.Popen[bytes]:
+    """Start a command in `home` that prints to `output` and inherits the descriptor `kept`, and nothing else.
+
+    It may use as much memory as a worker, and dies together with this process. Raises OSError when it does not start.
+    """
+    parent = os.getpid()
+    return subprocess.Popen(
+        command, cwd=home, env=environment(home), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        pass_fds=(kept,), start_new_session=True, preexec_fn=lambda: _settle(limits, parent),
+    )  # fmt: skip
+
+
+def _settle(limits: Limits, parent: int) -> None:
+    """Applied in the child before it becomes Python."""
+    if kernel.LINUX:
+        with contextlib.suppress(OSError):
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+    for name, bounds in {**memory(limits), **bounded(RLIMIT_CORE=0)}.items():
+        resource.setrlimit(getattr(resource, name), bounds)
+
+
+def memory(limits: Limits) -> dict[str, tuple[int, int]]:
+    """The limit on address space, where the system has one that works."""
+    return bounded(RLIMIT_AS=limits.memory_mib * MIB) if sys.platform.startswith("linux") else {}
+
+
+def all_limits(limits: Limits) -> dict[str, tuple[int, int]]:
+    """What the kernel limits in a worker: soft and hard bound by the name that Python's `resource` gives it."""
+    return {**memory(limits), **bounded(RLIMIT_CORE=0, RLIMIT_CPU=limits.cpu_seconds, RLIMIT_NOFILE=limits.open_files,
+                                        RLIMIT_FSIZE=limits.file_mib * MIB)}  # fmt: skip
+
+
+def bounded(**wanted: int) -> dict[str, tuple[int, int]]:
+    """Soft and hard bounds, none of them above what this process may give."""
+    found = {}
+    for name, value in wanted.items():
+        hard = resource.getrlimit(getattr(resource, name))[1]
+        ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        # At the hard limit the kernel kills without a word; two seconds earlier it says which limit it was.
+        late = name == "RLIMIT_CPU" and (hard == resource.RLIM_INFINITY or hard >= value + 2)
+        found[name] = (ceiling, ceiling + 2 if late else ceiling)
+    return found

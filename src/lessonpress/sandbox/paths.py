@@ -1,0 +1,34 @@
+"""What a worker may read besides its lesson: the Python installation, the system's libraries, the processor's facts."""
+
+from __future__ import annotations
+
+import functools
+import os
+import site
+import sys
+import sysconfig
+from pathlib import Path
+
+# torch needs /dev/urandom to be imported; without /proc/cpuinfo it would silently take another processor level and
+# other numbers come out.
+SYSTEM = (
+    "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/etc/ld.so.cache", "/etc/ld.so.preload",
+    "/dev/urandom", "/dev/random", "/dev/null", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/self",
+    "/sys/devices/system/cpu",
+)  # fmt: skip
+
+
+@functools.cache
+def readable() -> tuple[str, ...]:
+    """Every path below which a worker may read, links resolved except in /proc; those that exist, each once."""
+    found = [*SYSTEM, *(os.path.realpath(path) for path in installation())]
+    return tuple(path for path in dict.fromkeys(found) if os.path.exists(path))
+
+
+def installation() -> list[str]:
+    """The interpreter (that of the system, below a virtual environment, too), its packages, and lessonpress."""
+    known = sysconfig.get_paths()
+    out = [known[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
+    for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
+        out += [os.path.join(prefix, name) for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
+    return [*out, *site.getsitepackages(), str(Path(__file__).resolve().parents[2])]

@@ -1,0 +1,95 @@
+"""What went wrong in a confined process, told as a LessonError that names file, line and code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lessonpress.core.errors import LessonError, RetryableError
+from lessonpress.sandbox import Ended
+from lessonpress.sandbox.result import stated
+
+DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
+         "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
+         "check": "running", "prepare": "preparing the weights", "weights": "reading the prepared weights"}  # fmt: skip
+# How each limit that the kernel holds shows in an exception: a type, or words of its message.
+LIMITS: Mapping[str, tuple[str, ...]] = {
+    "memory_mib": ("MemoryError", "can't allocate memory", "not enough memory", "cannot allocate memory",
+                   "Cannot allocate memory", "std::bad_alloc", "failed to map segment"),
+    "open_files": ("[Errno 24]", "Too many open files"), "file_mib": ("[Errno 27]", "File too large"),
+    "threads": ("can't start new thread",),
+}  # fmt: skip
+# Where bubblewrap runs, what a lesson must not read is not there.
+DENIED = ("PermissionError", "FileNotFoundError", "gaierror")
+DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 30]", "[Errno 38]", "Operation not permitted", "Permission denied")
+RUNS = "a broken variant runs to its end, so that the checks can fail on its numbers (lesson.yaml: mutants)"
+MAY = ("a lesson may read its own folder and the Python installation; it may not read other files, write, use the "
+       "network, or start or signal processes")  # fmt: skip
+
+
+def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at: str = "") -> LessonError:
+    """An exception that the lesson's code raised; `what` is the class or file that was being run.
+
+    `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.
+    """
+    place = told.get("place")
+    where = at or os.path.relpath(folder)
+    if isinstance(place, dict):
+        where = f"{os.path.relpath(folder)}/{_text(place.get('file'))}:{_text(place.get('line'))}"
+    stage, kind, message = (_text(told.get(key)) for key in ("stage", "type", "message"))
+    mutant = f" in the broken variant {_text(told.get('mutant'))}" if told.get("mutant") else ""
+    if kind == "Refused":
+        fix = f"Run `lessonpress prepare {folder.name}`." if stage == "weights" and not mutant else ""
+        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), (fix + printed(ended)).strip())
+    run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
+    subject = _text(told.get("run")) if stage == "check" else f"of {what}"
+    seen = f"{DOING.get(stage, stage)} {subject}{mutant}{'' if stage == 'check' else run}: {kind}: {message}"
+    if _text(told.get("context")):
+        seen += f"; {_text(told.get('context'))}"
+    if told.get("code"):
+        seen += f"; the line reads `{_text(told.get('code'))}`"
+    limits = ended.confinement.limits
+    because = _because(kind, message, limits) or (RUNS if mutant else "")
+    made = RetryableError if _held(kind, message, limits) else LessonError  # a limit is no mistake of the lesson's
+    return made(where, seen, because, printed(ended))
+
+
+def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
+    """What in the worker's confinement made an exception arise, in words; empty when nothing did."""
+    if kind in DENIED or any(mark in message for mark in DENIALS):
+        return MAY
+    return _held(kind, message, limits)
+
+
+def _held(kind: str, message: str, limits: Mapping[str, int]) -> str:
+    """The limit by which the kernel made an exception arise, in words; empty when none did."""
+    for limit, marks in LIMITS.items():
+        if kind in marks or any(mark in message for mark in marks):
+            return f"the {stated(limit, limits)} (config.yaml: limits.{limit})"
+    return ""
+
+
+def of_process(folder: Path, what: str, ended: Ended) -> RetryableError:
+    """A process that ended without an answer, or with one that cannot be read.
+
+    Whether the lesson did that or somebody killed it, nobody can tell: it is tried again.
+    """
+    # Before its first line no lesson code has run: what was printed then is the interpreter's own.
+    early = "" if ended.limit or ended.lines else _held("", ended.printed, ended.confinement.limits)
+    fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit or early else ""
+    seen = f"running {what}: {ended.reason()}"
+    return RetryableError(os.path.relpath(folder), seen, early, (fix + printed(ended)).strip())
+
+
+def printed(ended: Ended) -> str:
+    """The last lines that a lesson printed, bounded, control characters shown as `?`."""
+    lines = [line for line in ended.printed.splitlines() if line.strip()][-5:]
+    shown = ["".join(c if c.isprintable() else "?" for c in line[:200]) for line in lines]
+    return "".join(f"\n  it printed: {line}" for line in shown)
+
+
+def _text(value: Any) -> str:
+    """A bounded text without what could steer a terminal: control characters and changes of direction become `?`."""
+    return "" if value is None else "".join(c if c.isprintable() or c == "\n" else "?" for c in str(value)[:4000])

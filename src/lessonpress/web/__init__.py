@@ -1,0 +1,1 @@
+"""Pages: prose, figures, scripts, and the server of this machine."""

@@ -1,0 +1,68 @@
+"""What can be said of the expressions in a lesson's prose before their values are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from jinja2 import nodes
+
+from lessonpress.core.errors import LessonError
+from lessonpress.lesson.reader import Lesson
+from lessonpress.web.page import binding
+
+Path = tuple[str | int, ...]
+
+
+def misnamed(read: Lesson) -> list[LessonError]:
+    """Every expression in prose that no run can give a value: unknown cases, records and filters, and what is none."""
+    experiment = read.recipe.experiment
+    record = experiment.record if experiment else None
+    kinds = (record.matrices, record.vectors, record.metrics) if record else ()
+    ids = {entry.id for kind in kinds for entry in kind}
+    cases = {case.id for case in experiment.cases} if experiment else set()
+    found: list[LessonError] = []
+
+    def look(text: str, path: Path) -> str:
+        found.extend(wrong for each in binding.expressions(text) if (wrong := _misnamed(read, each, path, cases, ids)))
+        return text
+
+    recipe = binding.walk(read.recipe, (), look)
+    for at, question in enumerate(recipe.questions):
+        look(f"{{{{ {question.answer} }}}}", ("questions", at, "answer"))
+    return found
+
+
+def _misnamed(
+    read: Lesson, expression: str, path: Path, cases: Collection[str], ids: Collection[str]
+) -> LessonError | None:
+    shown = f"{{{{ {expression} }}}}"
+    try:
+        binding.compiled(expression)
+        tree = binding.environment().parse(shown)
+    except binding.FAILURES as error:
+        filters = ", ".join(sorted(binding.environment().filters))
+        return read.error(path, f"{shown} cannot be evaluated ({str(error).rstrip('.')})", f"filters: {filters}")
+    for name in tree.find_all(nodes.Name):
+        if name.name not in {*cases, "cases"}:
+            return read.error(path, f"{shown} names no case: {name.name}", f"cases: {', '.join(sorted(cases))}")
+    for part in tree.find_all(nodes.Getattr):
+        if isinstance(part.node, nodes.Name) and part.node.name != "cases" and part.attr not in ids:
+            return read.error(path, f"{shown} names no record: {part.attr}", f"recorded: {', '.join(sorted(ids))}")
+    return None
+
+
+def unread(read: Lesson) -> list[LessonError]:
+    """Every `{{name.…}}` in prose that names a case and stays as typed, because it lacks the white space inside."""
+    cases = [case.id for case in read.recipe.experiment.cases] if read.recipe.experiment else []
+    found: list[LessonError] = []
+
+    def look(text: str, path: Path) -> str:
+        for braces in re.findall(r"\{\{[^{}]*\}\}", binding.blank(text)):
+            if re.split(r"\W", braces[2:].strip())[0] in cases:
+                fix = f"Write {{{{ {braces[2:-2].strip()} }}}}."
+                found.append(read.error(path, f"{braces} is no expression and stays as it is typed", "", fix))
+        return text
+
+    binding.walk(read.recipe, (), look)
+    return found

@@ -1,0 +1,175 @@
+"""The figures of one case: heatmaps with their tables, bars on one scale, and the words that replace them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from lessonpress.web import prose
+from lessonpress.web.page import arrays, heatmap, numbers
+from lessonpress.web.page.arrays import Axis, Grid
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One heatmap with its value table. `key` finds its full-precision values in the page's data."""
+
+    key: str
+    name: str
+    grid: Grid
+    table: tuple[tuple[str, tuple[str, ...]], ...]  # (row label, shown values)
+    picture: Markup | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A recorded matrix: its panels, its range in words, and where the whole of it is when it is only sampled."""
+
+    id: str
+    label: Markup
+    range: str
+    legend: Markup | None
+    panels: tuple[Panel, ...]
+    file: str
+    file_note: str
+    sample: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One value of a vector: its label, the value as shown, and its rectangle on the case's scale, in percent."""
+
+    label: str
+    value: str
+    x: float
+    width: float
+    sign: str
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A recorded vector as bars; `zero` is where zero stands on the scale that all vectors of the case share."""
+
+    id: str
+    key: str
+    label: Markup
+    axis: Axis
+    zero: float
+    bars: tuple[Bar, ...]
+    file: str
+    file_note: str
+    sample: str
+    same: bool
+
+
+def matrix(recorded: Mapping[str, Any], *, key: str) -> Matrix:
+    """A recorded matrix ready to be shown; `key` finds its values in the page's data."""
+    name = str(recorded.get("label") or recorded.get("id") or "Matrix")
+    label, values = Markup(prose.inline(name)), recorded["values"]
+    if isinstance(values, Mapping):
+        return Matrix(str(recorded.get("id", "")), label, "", None, (), *_elsewhere(values))
+    finite = [number for number in map(numbers.finite, _numbers(recorded)) if number is not None]
+    largest = heatmap.scale(finite)
+    shown = arrays.grids(recorded)
+    hidden = arrays.panels(recorded) - len(shown)
+    note = f"The first {len(shown)} of {len(shown) + hidden} panels are shown." if hidden else ""
+    panels = tuple(
+        _panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.plain(name))
+        for at, grid in enumerate(shown)
+    )
+    legend = heatmap.legend(largest, lowest=min(finite)) if largest else None
+    return Matrix(str(recorded.get("id", "")), label, _range(finite), legend, panels, "", note, "")
+
+
+def vectors(recorded: Sequence[Mapping[str, Any]], *, keys: Sequence[str], same: Sequence[bool]) -> tuple[Vector, ...]:
+    """The vectors of one case as bars that share one scale, from the smallest to the largest value (and zero)."""
+    kept = [_numbers(each) for each in recorded]
+    finite = [number for number in map(numbers.finite, (v for one in kept for v in one)) if number is not None]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
+    return tuple(
+        _vector(each, values, key=key, same=alike, low=low, high=high)
+        for each, values, key, alike in zip(recorded, kept, keys, same, strict=True)
+    )
+
+
+def describe(grid: Grid, label: str) -> str:
+    """A heatmap in words: its size, where its extremes are and how many cells are above, below and at zero."""
+    told = ((row, column, numbers.finite(value)) for row, column, value in grid.cells())
+    cells = [(row, column, number) for row, column, number in told if number is not None]
+    extent = f"{label}: {grid.rows.size} by {grid.columns.size} ({grid.rows.name} by {grid.columns.name})."
+    if not cells:
+        return f"{extent} No finite values."
+    lowest, highest = min(cells, key=lambda cell: cell[2]), max(cells, key=lambda cell: cell[2])
+    signs = (sum(c[2] > 0 for c in cells), sum(c[2] < 0 for c in cells), sum(c[2] == 0 for c in cells))
+    counted = f" {signs[0]} positive, {signs[1]} negative, {signs[2]} zero."
+    return f"{extent} Smallest {_spot(lowest, grid)}; largest {_spot(highest, grid)}.{counted}"
+
+
+def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
+    table = tuple(
+        (row, tuple(map(numbers.short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)
+    )
+    empty = not any(grid.values)
+    spoken = describe(grid, f"{label}, {grid.panel}" if grid.panel else label)
+    drawable = any(numbers.finite(value) is not None for _, _, value in grid.cells())
+    picture = None if not drawable else heatmap.draw(grid, largest=largest, description=spoken)
+    note = "There are no values: an axis has length 0." if empty else ""
+    if grid.cropped():
+        note = (
+            f"The first {len(grid.rows.labels)} by {len(grid.columns.labels)} of {grid.rows.size} by"
+            f" {grid.columns.size} values are shown; cases.csv has them all."
+        )
+    return Panel(key, grid.panel, grid, table, picture, note)
+
+
+def _numbers(recorded: Mapping[str, Any]) -> list[Any]:
+    """A recorded array's numbers in row-major order; none where they lie in a file."""
+    return [] if isinstance(recorded["values"], Mapping) else list(arrays.leaves(arrays.values_of(recorded)))
+
+
+def _vector(recorded: Mapping[str, Any], values: list[Any], *, key: str, same: bool, low: float, high: float) -> Vector:
+    label = Markup(prose.inline(str(recorded.get("label") or recorded.get("id") or "Vector")))
+    axis = arrays.axis(recorded.get("axis"), fallback="position", size=len(values), most=arrays.ROWS)
+    bars = tuple(_bar(name, value, low, high) for name, value in zip(axis.labels, values, strict=False))
+    given = recorded["values"]
+    place = _elsewhere(given) if isinstance(given, Mapping) else ("", "", "")
+    if axis.size > len(axis.labels):
+        place = ("", f"The first {len(axis.labels)} of {axis.size} values are shown; cases.csv has them all.", "")
+    return Vector(str(recorded.get("id", "")), key, label, axis, _along(0.0, low, high), bars, *place, same)
+
+
+def _bar(label: str, value: Any, low: float, high: float) -> Bar:
+    number = numbers.finite(value) or 0.0
+    start, end = sorted((_along(0.0, low, high), _along(number, low, high)))
+    sign = "above" if number > 0 else "below" if number < 0 else "at"
+    return Bar(label, numbers.short(value), start, round(end - start, 2), sign)
+
+
+def _along(number: float, low: float, high: float) -> float:
+    """Where a number stands on the scale, in percent; halved before subtracting, so that extremes do not overflow."""
+    span = high / 2 - low / 2
+    return round(100 * ((number / 2 - low / 2) / span), 2) if span else 0.0
+
+
+def _range(finite: Sequence[float]) -> str:
+    """The scale of the colours and the extremes, as the script writes them too."""
+    if not finite:
+        return ""
+    low, high, most = min(finite), max(finite), numbers.short(heatmap.scale(finite))
+    return f"Scale {f'−{most}' if low < 0 else '0'} to {most} · Min {numbers.short(low)} · Max {numbers.short(high)}"
+
+
+def _spot(cell: tuple[str, str, float], grid: Grid) -> str:
+    return f"{numbers.short(cell[2])} at {grid.rows.name} {cell[0]}, {grid.columns.name} {cell[1]}"
+
+
+def _elsewhere(values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """File, words about it and a sample, for an array that is too large for a page."""
+    sample: Iterable[Any] = arrays.leaves(values.get("sample") or [])
+    shape = numbers.shape(values.get("shape") or [])
+    shown = ", ".join(numbers.short(value) for value, _ in zip(sample, range(24), strict=False))
+    return str(values.get("file", "")), f"An array of shape {shape}, kept in a file of its own.", shown

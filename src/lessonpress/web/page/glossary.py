@@ -1,0 +1,56 @@
+"""Glossary terms in running prose: the first mention in each text becomes a link that explains itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from lessonpress.web import prose
+
+_TAG = re.compile(r"(<[^>]*>)")
+_CLOSED = re.compile(r"<(/?)(a|code|pre|math|h[1-6]|cite)\b")  # no term is marked inside these
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a lesson's glossary, ready to be found in prose."""
+
+    names: tuple[str, ...]
+
+    def mark(self, html: str) -> Markup:
+        """Rendered prose with the first mention of each term linked to its entry (`#term-0`, …); a plural counts."""
+        found = [(name, at) for at, name in enumerate(self.names) if name]
+        if not found:
+            return Markup(html)
+        longest = sorted(found, key=lambda pair: -len(pair[0]))
+        any_term = "|".join(_pattern(name) for name, _ in longest)
+        words = re.compile(rf"(?<![\w-])(?:{any_term})(?![\w-])", re.IGNORECASE)
+        seen: set[int] = set()
+        inside, out = 0, []
+        for part in _TAG.split(html):
+            if tag := _CLOSED.match(part):
+                inside += -1 if tag[1] else 1
+            plain = not part.startswith("<") and not inside
+            out.append(words.sub(lambda word: self._link(word, longest, seen), part) if plain else part)
+        return Markup("".join(out))
+
+    def _link(self, word: re.Match[str], terms: Sequence[tuple[str, int]], seen: set[int]) -> str:
+        at = next(at for name, at in terms if re.fullmatch(_pattern(name), word[0], re.IGNORECASE))
+        if at in seen:
+            return word[0]
+        seen.add(at)
+        return f'<a class="term" href="#term-{at}">{word[0]}</a>'
+
+
+def of(glossary: Sequence[dict[str, str]]) -> Terms:
+    """The terms of a manifest's glossary in its order."""
+    return Terms(tuple(prose.plain(str(entry["term"])) for entry in glossary))
+
+
+def _pattern(name: str) -> str:
+    """A term as it stands in rendered prose, with any white space between its words, singular or plural."""
+    words = [re.escape(str(escape(word))) for word in name.split()]
+    return r"\s+".join(words) + "(?:e?s)?"

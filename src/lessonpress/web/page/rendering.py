@@ -1,0 +1,106 @@
+"""From records to one HTML text: the templates, the data block and the Content-Security-Policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from lessonpress.core import resources
+from lessonpress.web import prose
+from lessonpress.web.page import shrink
+
+_STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
+_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_POLICY = "{{content-security-policy}}"  # stands in the page until the hashes of its parts are known
+
+
+def templates_folder() -> Path:
+    """Where the templates are. Raises LessonError when this installation lacks them."""
+    return resources.path("templates")
+
+
+def render(template: str, **view: Any) -> str:
+    """A template filled with a view, as a complete page with its Content-Security-Policy.
+
+    Lesson text arrives as values and is escaped; no template text ever comes from a lesson.
+    """
+    text = _environment().get_template(template).render(policy=_POLICY, **view)
+    page = prose.visible(text)
+    return page.replace(_POLICY, _policy(page), 1)
+
+
+def text(template: str, **view: Any) -> str:
+    """A template that is no page (a feed, a sitemap) filled with a view; values are escaped as in XML."""
+    return prose.visible(_environment().get_template(template).render(**view))
+
+
+def data(value: Any) -> Markup:
+    """JSON that may stand inside a script element: `<`, `>`, `&` and everything outside ASCII are escaped."""
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=True, allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def inline_file(name: str) -> Markup:
+    """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
+    return _lean((templates_folder() / name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=16)
+def _lean(style: str) -> Markup:
+    kept = (line.strip() for line in style.splitlines())
+    text = "\n".join(line for line in kept if line and not re.fullmatch(r"/\*.*\*/", line))
+    return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
+
+
+def script(*parts: str | Path) -> Markup:
+    """Scripts in one closure, to stand inside the page: texts as they are, paths read from templates/script/."""
+    folder = templates_folder() / "script"
+    texts = (part if isinstance(part, str) else (folder / part).read_text(encoding="utf-8") for part in parts)
+    return Markup(shrink.joined(["(() => {", *texts, "})();"]))
+
+
+def warm() -> None:
+    """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
+    _environment().get_template("lesson.html.jinja")
+    for path in sorted((templates_folder() / "script").glob("*.js")):
+        shrink.shrink(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(templates_folder()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(inline_file=inline_file, data=data)
+    return environment
+
+
+def _policy(page: str) -> str:
+    """No network, no plug-ins, no frames; the styles and scripts in this page by their hashes and nothing else."""
+    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src 'self' data:"]
+    rules += [f"style-src {_hashes(_STYLE.findall(page))}", f"script-src {_hashes(_SCRIPT.findall(page))}"]
+    return "; ".join(rules)
+
+
+def _hashes(parts: list[str]) -> str:
+    return " ".join(f"'{hashed(part)}'" for part in dict.fromkeys(parts)) or "'none'"
+
+
+def hashed(part: str) -> str:
+    """The name by which a Content-Security-Policy admits one inline style or script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()

@@ -1,0 +1,229 @@
+"""A lesson's words: Markdown with TeX maths, turned into HTML that carries no script, no image and no raw markup."""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from lessonpress.core.errors import LessonError
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+# What may stand before the first colon of a link; a link without a scheme must be relative to the page.
+_SCHEMES = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
+_RELATIVE = re.compile(r"#[^\s]*|(?:\./)?[A-Za-z0-9_][^\s:\\]*")
+# Characters that reorder or hide text: C0 and C1 controls but tab and line feed, bidirectional overrides, surrogates.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_MATHS_ELEMENTS = frozenset(
+    re.findall(
+        r"\w+",
+        "math mrow mi mn mo mtext mspace msub msup msubsup munder mover munderover mfrac msqrt mroot mtable mtr mtd"
+        " mlabeledtr mstyle mpadded mphantom menclose mmultiscripts mprescripts none merror",
+    )
+)
+# `href` and `style` are left out on purpose: TeX's \href and \style must not reach the page.
+_MATHS_ATTRIBUTES = frozenset(
+    re.findall(
+        r"\w+",
+        "display displaystyle mathvariant mathcolor mathbackground mathsize scriptlevel stretchy fence form"
+        " movablelimits largeop lspace rspace minsize maxsize width height depth voffset linethickness rowlines"
+        " columnlines rowspacing columnspacing columnalign rowalign notation linebreak accent accentunder symmetric"
+        " separator frame bevelled",
+    )
+)
+
+_THIN = '<mspace width="0.167em"></mspace>'  # TeX's space between a function's name and its argument
+
+
+def html(text: str, *, where: str = "prose") -> str:
+    """Markdown paragraphs, lists, tables and maths as HTML blocks.
+
+    `where` names the place for an error. Raises LessonError for TeX that cannot be rendered.
+    """
+    return visible(str(_markdown().render(text, {"where": where}))).strip()
+
+
+def inline(text: str, *, where: str = "prose") -> str:
+    """One line of Markdown as HTML without a paragraph around it. Raises LessonError as `html` does."""
+    return visible(str(_markdown().renderInline(text, {"where": where}))).strip()
+
+
+def plain(text: str) -> str:
+    """The words of a Markdown text alone, for titles, alternatives and feeds; maths stays as its TeX source.
+
+    A single line is read as `inline` reads it, so that a title such as `1. Start` keeps its number.
+    """
+    read = _markdown().parse if "\n" in text.strip() else _markdown().parseInline
+    words = "".join(_words(read(text)))
+    return visible(re.sub(r"\s+", " ", words)).strip()
+
+
+def visible(text: str) -> str:
+    """The text with control characters, bidirectional overrides and lone surrogates replaced by signs one can see."""
+    return _UNSEEN.sub(lambda found: _sign(ord(found.group())), text)
+
+
+def is_web_address(address: str) -> bool:
+    """Whether a text is one address on the web, fit to be linked."""
+    return bool(_SCHEMES.fullmatch(address)) and not address.lower().startswith("mailto:")
+
+
+def maths(tex: str, *, block: bool = False, where: str = "prose") -> str:
+    """TeX as MathML, drawn inline or as a block of its own.
+
+    Raises LessonError for a command that is not known, for braces that do not match and for links or styles in TeX.
+    """
+    from latex2mathml.converter import Converter  # 50 ms, so only lessons with maths pay for it
+
+    try:
+        tree = Converter(display="block" if block else "inline").convert_to_element(tex)
+    except Exception as error:  # the library raises its own and bare built-in errors alike
+        raise LessonError(where, f"the maths {tex!r} cannot be read ({type(error).__name__})",
+                          "TeX with matching braces") from error  # fmt: skip
+    return _mathml(tree, tex, where)
+
+
+def _sign(code: int) -> str:
+    """A visible stand-in for a character that has no picture of its own."""
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    """The text content of Markdown tokens, blocks apart by a space."""
+    words: list[str] = []
+    for token in tokens:
+        if token.children is not None:
+            words += [*_words(token.children), " "]
+        elif token.type in {"softbreak", "hardbreak"}:
+            words.append(" ")
+        elif token.type == "maths":
+            words.append(f"{token.content} " if token.block else token.content)
+        else:
+            words.append(token.content)
+    return words
+
+
+def _mathml(element: Element, tex: str, where: str) -> str:
+    """MathML text of an element tree, from a list of harmless names only.
+
+    latex2mathml's own serialiser unescapes its result, which would let markup in `\\text{…}` through: hence this one.
+    """
+    if element.tag not in _MATHS_ELEMENTS:
+        raise LessonError(where, f"the maths {tex!r} makes an element {element.tag!r}", "plain TeX maths")
+    refused = set(element.attrib) - _MATHS_ATTRIBUTES - {"xmlns"}
+    if refused:
+        raise LessonError(where, f"the maths {tex!r} sets {', '.join(sorted(refused))}", "no links or styles in maths")
+    attributes = "".join(
+        f' {name}="{entities.escape(value)}"' for name, value in element.attrib.items() if name != "xmlns"
+    )
+    inside = _maths_text(element.text, tex, where)
+    for child, following in zip_longest(element, element[1:]):
+        inside += _mathml(child, tex, where) + _maths_text(child.tail, tex, where)
+        inside += _THIN if _is_function(child) and following is not None and following.tag != "mo" else ""
+    return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
+
+
+def _is_function(element: Element) -> bool:
+    """Whether a MathML node is the name of a function such as exp, or such a name with an index: log₂."""
+    name = element[0] if element.tag in {"msub", "msup"} else element
+    return name.tag == "mi" and (name.text or "").isalpha() and len(name.text or "") > 1
+
+
+def _maths_text(text: str | None, tex: str, where: str) -> str:
+    """Escaped text of a MathML node; a backslash that is left over is a command nobody knew."""
+    unknown = re.search(r"\\[A-Za-z]*", text or "")
+    if unknown:
+        raise LessonError(where, f"unknown TeX command {unknown.group()!r} in the maths {tex!r}",
+                          "a command of LaTeX's maths mode")  # fmt: skip
+    return entities.escape(entities.unescape(text or ""), quote=False)
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> MarkdownIt:
+    """The one Markdown reader: CommonMark with tables and dollar maths, without raw HTML and images."""
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image"])
+    # Replacing the method is markdown-it-py's documented way to say which links are safe.
+    reader.validateLink = _is_safe_link  # type: ignore[method-assign, assignment]
+    reader.inline.ruler.before("escape", "maths", _inline_maths)
+    reader.block.ruler.before("fence", "maths_block", _block_maths, {"alt": ["paragraph", "blockquote", "list"]})
+    reader.add_render_rule("maths", _render_maths)
+    reader.add_render_rule("th_open", _render_cell)
+    reader.add_render_rule("td_open", _render_cell)
+    return reader
+
+
+def _is_safe_link(address: str) -> bool:
+    """Whether a link leads to the web, to a mailbox, or to a place beside the page."""
+    return bool(_SCHEMES.fullmatch(address) or _RELATIVE.fullmatch(address))
+
+
+def _render_maths(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
+    """MathML for one maths token."""
+    token = tokens[index]
+    return maths(token.content, block=token.markup == "$$", where=env.get("where", "prose"))
+
+
+def _render_cell(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    """A table cell's opening tag; its alignment is a class, since the page's policy forbids style attributes."""
+    token = tokens[index]
+    side = str(token.attrGet("style") or "").removeprefix("text-align:")
+    return f'<{token.tag} class="{side}">' if side else f"<{token.tag}>"
+
+
+def _inline_maths(state: StateInline, silent: bool) -> bool:
+    """Read `$…$` or `$$…$$` at the cursor, by pandoc's rule: no space inside the dollars, no digit behind them.
+
+    A sign that ends a clause right behind displayed maths belongs to it: else it would begin the next line.
+    """
+    source, start = state.src, state.pos
+    mark = "$$" if source.startswith("$$", start) else "$"
+    found = _MATHS[mark].match(source, start)
+    if not found:
+        return False
+    if not silent:
+        token = state.push("maths", "math", 0)
+        token.content, token.markup = "".join(part.strip() for part in found.groups()), mark
+    state.pos = found.end()
+    return True
+
+
+_MATHS = {
+    "$": re.compile(r"\$(?![\s$])((?:\\.|[^\\$])+?)(?<!\s)\$(?!\d)", re.DOTALL),
+    "$$": re.compile(r"\$\$((?:\\.|[^\\$])+?)\$\$([,.;:]?)", re.DOTALL),
+}
+
+
+def _block_maths(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read a block that opens with `$$` at a line's start and closes with `$$` at a line's end."""
+    if not _line(state, first).startswith("$$"):
+        return False
+    text, line = _line(state, first), first
+    while not (text.endswith("$$") and len(text) > 3):
+        line += 1
+        if line >= last or state.isEmpty(line):
+            return False
+        text += "\n" + _line(state, line)
+    found = _MATHS["$$"].fullmatch(text)
+    if found and not silent:
+        token = state.push("maths", "math", 0)
+        token.block, token.content, token.markup, token.map = True, found.group(1).strip(), "$$", [first, line + 1]
+        state.line = line + 1
+    return bool(found)
+
+
+def _line(state: StateBlock, number: int) -> str:
+    """A line of the source without its indentation and trailing space."""
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]].rstrip()

@@ -1,0 +1,28 @@
+"""What lessonpress carries beside its code is found in the repository and in an installed package alike."""
+
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from lessonpress import __version__
+from lessonpress.core import resources
+from lessonpress.core.errors import LessonError
+
+
+def test_files_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+    """The repository's folder is found; inside a package it is preferred; without either the error names it."""
+    assert resources.path("templates") == project / "templates"
+    assert resources.snakefile() == project / "Snakefile"
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "lib" / "python" / "lessonpress")
+    with pytest.raises(LessonError, match=r"templates is missing\. Install lessonpress again\."):
+        resources.path("templates")
+    for folder in ("lib/templates", "lib/python/lessonpress/templates"):
+        (tmp_path / folder).mkdir(parents=True)
+        assert resources.path("templates") == tmp_path / folder
+
+
+def test_the_rules_environment_is_this_version(project: Path) -> None:
+    """Where Snakemake is told to make environments, the rules run the lessonpress that they came with."""
+    [*_, pip] = YAML(typ="safe").load((project / "workflow" / "envs" / "lessonpress.yaml").read_text())["dependencies"]
+    assert pip == {"pip": [f"lessonpress=={__version__}"]}
