@@ -72,7 +72,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(*((canonical_json.os, "fsync") if step == "fsync" else (Path, "replace")), full)
+    monkeypatch.setattr(*((atomic_io.os, "fsync") if step == "fsync" else (Path, "replace")), full)
     with pytest.raises(OSError, match="No space"):
         atomic_io.write(path, "new")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("file.txt", "old")]

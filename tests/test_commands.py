@@ -375,7 +375,7 @@ ENDS: dict[str, tuple[BaseException, int, str]] = {
     "a lesson's mistake": (LessonError("a", "b"), 1, "a: b.\n"),
     "a full disk": (OSError(28, "No space left on device", "work/a"), 1, "work/a: No space left on device.\n"),
     "a rename": (OSError(13, "Permission denied", "a", None, "b"), 1, "b: Permission denied.\n"),
-    "a system that says little": (OSError("odd"), 1, "odd.\n"),
+    "a system that says little": (OSError("odd"), 1, "the system refuses: odd.\n"),
     "a name that is too long": (OSError(36, "File name too long", "x"), 2, "x: File name too long.\n"),
 }
 

@@ -84,6 +84,15 @@ const originOf = (kind, at, element) => {
   }
   return null;
 };
+const STATISTICS = {
+  sum: (v) => v.reduce((a, b) => a + b, 0),
+  mean: (v) => v.reduce((a, b) => a + b, 0) / v.length,
+  min: (v) => Math.min(...v),
+  max: (v) => Math.max(...v),
+  argmax: (v) => v.indexOf(Math.max(...v)),
+  argmin: (v) => v.indexOf(Math.min(...v)),
+  norm: (v) => Math.sqrt(v.reduce((a, b) => a + b * b, 0)),
+};
 const metricNow = (at) => {
   const told = live?.metrics[at];
   const figure = told && figureNow(...told.of);

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lessonpress.core import canonical_json, atomic_io
+from lessonpress.core import atomic_io, canonical_json
 from lessonpress.core.errors import LessonError, LessonErrors, visible
 
 MADE_FROM, BESIDE, MISTAKES, SEAL = "madeFrom", "beside", "mistakes", "sha256"
@@ -56,7 +56,8 @@ def write(
     files = beside or {}
     for name, data in files.items():
         atomic_io.draft(path.parent / name, data)
-    atomic_io.draft(path, text(made_from, body, {name: canonical_json.digest(data) for name, data in files.items()}, mistakes))
+    digests = {name: canonical_json.digest(data) for name, data in files.items()}
+    atomic_io.draft(path, text(made_from, body, digests, mistakes))
 
 
 def read(path: Path) -> Artifact | None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessonpress.build import check_runner
-from lessonpress.lesson import reader
 from lessonpress.core.errors import LessonErrors
-from lessonpress.lesson.recipe import Recipe
 from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
+from lessonpress.lesson.recipe import Recipe
 
 
 def judge_checks(config: Config, read: reader.Lesson, captured: bytes, mutants: bytes) -> list[dict[str, Any]]:

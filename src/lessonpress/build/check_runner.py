@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lessonpress.core import canonical_json, atomic_io
-from lessonpress.sandbox import capture, worker_errors
 from lessonpress import sandbox
+from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError
-from lessonpress.lesson.reader import RECIPE, Lesson
 from lessonpress.core.settings import Config
+from lessonpress.lesson.reader import RECIPE, Lesson
+from lessonpress.sandbox import capture, worker_errors
 
 Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
 CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}

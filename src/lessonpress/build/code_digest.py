@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from lessonpress.core import canonical_json, atomic_io, resources
-from lessonpress.lesson import lesson_files
+from lessonpress.core import canonical_json, resources
 from lessonpress.core.settings import Config
+from lessonpress.lesson import lesson_files
 
 PACKAGE = Path(__file__).parents[1]
 # The modules in which each step begins; its code is what is reached from there by imports.

@@ -14,12 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lessonpress.core import canonical_json, atomic_io
-from lessonpress.sandbox import capture, worker_errors
-from lessonpress.lesson import reader
 from lessonpress import sandbox
+from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
+from lessonpress.sandbox import capture, worker_errors
 
 
 def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
@@ -43,7 +43,8 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[s
     try:
         facts, answer = (capture.loads(line) for line in ended.lines[:2])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            raise worker_errors.of_lesson(answer["error"], folder, what, ended, recipe_place(answer["error"], plan, folder))
+            place = recipe_place(answer["error"], plan, folder)
+            raise worker_errors.of_lesson(answer["error"], folder, what, ended, place)
         recorded = capture.answered(answer, plan)
         if len(ended.lines) != 3:
             raise worker_errors.of_process(folder, what, ended)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress.build import artifact
-from lessonpress.core import canonical_json, atomic_io
-from lessonpress.lesson import reader
 from lessonpress.build.artifact import Artifact
+from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
+from lessonpress.lesson import reader
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lessonpress.lesson import axis_labels, reader
-from lessonpress.core import canonical_json, atomic_io
 from lessonpress.build import check_runner
-from lessonpress.replay import statistics
+from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonErrors
-from lessonpress.lesson.recipe import Case, Metric, Recipe, Recorded
 from lessonpress.core.settings import Config
+from lessonpress.lesson import axis_labels, reader
+from lessonpress.lesson.recipe import Case, Metric, Recipe, Recorded
+from lessonpress.replay import statistics
 from lessonpress.worker import recorded
 
 COLUMNS = ["case", "record", "kind", "panel", "row", "column", "rowLabel", "columnLabel", "value"]

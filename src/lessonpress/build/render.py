@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.revision import bundle, identity, manifest, provenance, schema, weights
-from lessonpress.core import canonical_json, atomic_io, suggestions
 from lessonpress.build import code_digest
-from lessonpress.graph import graph, layout, drawing
-from lessonpress.lesson import reader, trained_weights
-from lessonpress.web.page import binding, expressions, graphs, lesson_page, program, prose_check, rendering, volatile
-from lessonpress.replay import replay
-from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.build.lesson_build import LessonBuild
+from lessonpress.core import canonical_json, suggestions
+from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.graph import drawing, graph, layout
+from lessonpress.lesson import reader, trained_weights
 from lessonpress.lesson.recipe import Recipe
+from lessonpress.replay import replay
+from lessonpress.revision import bundle, identity, manifest, provenance, schema, weights
+from lessonpress.web.page import binding, expressions, graphs, lesson_page, program, prose_check, rendering, volatile
 from lessonpress.worker import recorded
 
 STAND_IN = "8d1f6a3b0c5e9247"
@@ -133,7 +133,8 @@ def _page(read: reader.Lesson, body: Mapping[str, Any], picture_text: str, alive
 
 
 def _listed(read: reader.Lesson, name: str, files: Mapping[str, bytes]) -> dict[str, Any]:
-    return {path: {"url": f"/models/{read.recipe.slug}/{name}/{path}", "sha256": canonical_json.digest(data), "bytes": len(data)}
+    home = f"/models/{read.recipe.slug}/{name}"
+    return {path: {"url": f"{home}/{path}", "sha256": canonical_json.digest(data), "bytes": len(data)}
             for path, data in sorted(files.items())}  # fmt: skip
 
 

@@ -21,12 +21,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from lessonpress.build import artifact, code_digest
-from lessonpress.core import canonical_json, atomic_io
-from lessonpress.lesson import lesson_files
 from lessonpress.build.artifact import Artifact
+from lessonpress.build.steps import STEPS
+from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, WrongUsage
 from lessonpress.core.settings import Config
-from lessonpress.build.steps import STEPS
+from lessonpress.lesson import lesson_files
 
 NOTE = "note"  # belongs to a run and is no setting
 FOLDERS = ("lessons", "results", "work")
@@ -108,7 +108,8 @@ class State:
         """`work/<slug>/<name>`, where it is another state's file: Snakemake must be told, its times do not say it."""
         here = f"{self.config.work}/{slug}/{name}"
         now = canonical_json.digest_file(Path(here))
-        return [here] if now and now != canonical_json.digest_file(self.config.work_dir(slug) / self.key(slug) / name) else []
+        present = canonical_json.digest_file(self.config.work_dir(slug) / self.key(slug) / name)
+        return [here] if now and now != present else []
 
     def _agrees(self, slug: str, found: Artifact) -> bool:
         """Whether a receipt says what is published: its revision is there, and is the one that was published last."""
@@ -118,7 +119,7 @@ class State:
 
     def _stands(self, found: Artifact) -> bool:
         """Whether everything that the pages around the lessons rest on, and they themselves, is as it was."""
-        results, known = Path(self.config.results), found.body["files"]
+        results, known = Path(self.config.results), dict(found.body.get("files", {}))
         histories = {path.relative_to(results).as_posix() for path in results.glob("models/*/revisions.json")}
         return histories <= known.keys() and all(
             canonical_json.digest_file(results / name) == digest for name, digest in known.items()

@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lessonpress.core import canonical_json, atomic_io
-from lessonpress.lesson import reader, plan, trained_weights, input_specs, validation_messages
+from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.lesson import input_specs, plan, reader, trained_weights, validation_messages
 from lessonpress.lesson.recipe import PROSE, WORDS
 
 
@@ -51,7 +51,8 @@ def source(read: reader.Lesson) -> dict[str, Any]:
 
 def listed(read: reader.Lesson) -> list[dict[str, Any]]:
     """The lesson's files: `[{path, sha256, bytes}]`."""
-    return [{"path": name, "sha256": canonical_json.digest(data), "bytes": len(data)} for name, data in read.files.items()]
+    return [{"path": name, "sha256": canonical_json.digest(data), "bytes": len(data)}
+            for name, data in read.files.items()]  # fmt: skip
 
 
 def unfit(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress.build import artifact, code_digest
-from lessonpress.core import canonical_json, atomic_io, variables
 from lessonpress.build.artifact import Artifact
-from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, is_proven
 from lessonpress.build.lesson_build import LessonBuild
-from lessonpress.lesson.recipe import WORDS
+from lessonpress.core import canonical_json, variables
+from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, is_proven
 from lessonpress.core.settings import Config
+from lessonpress.lesson.recipe import WORDS
 
 NOT_RUN = ("record", "metrics", "checks")  # what a plan says about reading the runs, not about running
 
@@ -244,8 +244,8 @@ def _check(work: LessonBuild) -> Made:
 
 def _render_inputs(work: LessonBuild) -> list[Any]:
     files = [[file["path"], file["sha256"]] for file in work.source["files"]]
-    made = ("source.json", "capture.json", "cases.json", "cases.csv", "checks.json")
-    return [files, *(work.digest(name) for name in made)]
+    made = ("capture.json", "cases.json", "cases.csv", "checks.json")
+    return [files, canonical_json.digest_of(work.source), *(work.digest(name) for name in made)]
 
 
 def _render(work: LessonBuild) -> Made:

@@ -16,7 +16,7 @@ REFUSED = "the server of this run does not start"
 
 def main() -> int:
     """Do the command of the command line; answers its exit code."""
-    folder, pid, start = os.environ["LESSONPRESS_RUN"].split("|")
+    folder, pid, start = os.environ["LESSONPRESS_RUN"].rsplit("|", 2)
     server = connected(folder, pid, start)
     here = os.open(".", os.O_RDONLY)
     words = [os.fsencode(word) for word in sys.argv[1:]]

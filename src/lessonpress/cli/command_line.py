@@ -32,6 +32,8 @@ def without_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     for word in words:
         if word == "--set" and (value := next(words, None)) is not None:
             values.append(value)
+        elif word.startswith("--set="):
+            values.append(word.removeprefix("--set="))
         else:
             rest.append(word)
     return rest, values

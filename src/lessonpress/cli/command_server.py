@@ -28,6 +28,7 @@ from lessonpress.core import run_log
 
 HANDED = 3  # open files with each command: working folder, standard output, standard error
 DONE = b"."
+YOUNG = 60.0  # seconds in which a folder may not be locked yet
 LINGER = 1.0  # seconds that workers have to tidy up
 LOOK = 1.0  # seconds between two looks at Snakemake where the system cannot tell its end
 
@@ -63,6 +64,7 @@ def main() -> None:
     except OSError:
         return  # another one was quicker
     _detach(folder)
+    _sweep(folder)
     listener = socket.socket(socket.AF_UNIX)
     (folder / "socket").unlink(missing_ok=True)
     listener.bind(str(folder / "socket"))
@@ -77,6 +79,20 @@ def main() -> None:
         _end(workers)
         run_log.note("ended")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the folders that killed servers of this user have left; a living one holds the lock on its own."""
+    for other in folder.parent.glob(f"{folder.name.split('-run-')[0]}-run-*"):
+        with contextlib.suppress(OSError):
+            handle = os.open(other, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                old = time.time() - os.fstat(handle).st_mtime > YOUNG  # else it may be about to be locked
+                if other != folder and old and os.fstat(handle).st_uid == os.getuid():
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(other, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def _detach(folder: Path) -> None:

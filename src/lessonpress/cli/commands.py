@@ -6,6 +6,7 @@ tells (`mistakes`), and the command succeeds; typed by a person it ends with the
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from lessonpress.core import variables
-from lessonpress.core.errors import LessonError, LessonErrors
+from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, WrongUsage
 
 if TYPE_CHECKING:
     from lessonpress.build.steps import Done
@@ -116,7 +117,8 @@ def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> N
         with log_of(told, config.work_dir(slug) / (told.key or ""), name) as log:
             try:
                 done = act(slug)
-            except LessonError as error:
+            except (LessonError, OSError) as caught:
+                error = caught if isinstance(caught, LessonError) else refused(caught)
                 if log:
                     print(error.message(), file=log)
                 failed += error.errors if isinstance(error, LessonErrors) else [error]
@@ -128,6 +130,13 @@ def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> N
                 say(f"{slug}: {name}: a mistake, which is told at the end", log)
     if failed:
         raise LessonErrors(failed)
+
+
+def refused(error: OSError) -> LessonError:
+    """What the system refuses, in words; a name that is too long can only have been typed."""
+    kind = WrongUsage if error.errno == errno.ENAMETOOLONG else RetryableError
+    name = error.filename2 or error.filename
+    return kind(str(name or "the system refuses"), error.strerror or str(error))
 
 
 @contextmanager
@@ -163,10 +172,17 @@ def site(told: Told) -> None:
 
 def sweep(receipt: Path, keep: int = 9) -> None:
     """Remove all but the last few receipts beside one, and their logs."""
-    others = sorted(receipt.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    others = sorted(receipt.parent.glob("*.json"), key=_age, reverse=True)
     for old in [path for path in others if path != receipt][keep:]:
         old.unlink(missing_ok=True)
         old.with_suffix(".log").unlink(missing_ok=True)
+
+
+def _age(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # another run has just removed it
+        return 0
 
 
 def mistakes(told: Told) -> None:
@@ -196,9 +212,10 @@ def compare(told: Told) -> None:
     """Regenerate one lesson and write the verdict of the comparison with what is published."""
     from lessonpress.publishing import verify
 
-    assert told.receipt is not None
-    [slug] = told.words
-    verify.write_verdict(told.settings(), slug, told.receipt)
+    if told.receipt is None or len(told.words) != 1:
+        raise WrongUsage("lessonpress compare", "this is the rules' command", "one lesson, and --receipt FILE",
+                         "Type: lessonpress verify SLUG")  # fmt: skip
+    verify.write_verdict(told.settings(), told.words[0], told.receipt)
 
 
 def report(told: Told) -> None:

@@ -126,7 +126,7 @@ def serve_commands() -> None:
     Nothing starts here: the first command starts the first server.
     """
     process = f"{os.getpid()}|{command_server.start_time(os.getpid())}"
-    if os.environ.get(variables.RUN, "").partition("|")[2] == process:
+    if os.environ.get(variables.RUN, "").rsplit("|", 2)[1:] == process.split("|"):
         return  # another module of the same workflow was here; another machine's process is another one
     name = f"lessonpress-run-{os.getpid()}-{secrets.token_hex(8)}"
     folder = Path(tempfile.gettempdir(), name)

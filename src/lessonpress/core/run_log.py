@@ -20,4 +20,4 @@ def begin(path: Path) -> int:
 def note(words: str) -> None:
     """Write a line: the time, the process, and what it does."""
     if _log is not None:
-        os.write(_log, f"{time.strftime('%H:%M:%S')} {os.getpid()} {words}\n".encode())
+        os.write(_log, f"{time.strftime('%H:%M:%S')} {os.getpid()} {words}\n".encode(errors="backslashreplace"))

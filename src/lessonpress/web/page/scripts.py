@@ -13,7 +13,7 @@ from lessonpress.replay import operations
 from lessonpress.replay.operations import script
 from lessonpress.web.page import rendering
 
-_SHOWING = ("figures", "statistics", "machine")
+_SHOWING = ("figures", "machine")
 _COMPUTING = ("tensor", "drawer", "play")
 _USING = ("cells", "cases", "compare", "source", "graph", "story", "words", "save")
 

@@ -1,0 +1,1 @@
+"""A lesson from its source to its rendered revision, one module for each step."""
