@@ -5,12 +5,13 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test unit bench determinism rulegraph schemas api clean
+.PHONY: help setup system publish lint test fast unit bench determinism rulegraph schemas api clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
 	@echo 'make test      everything: static checks, then all tests (browser, workflow, hostile lessons)'
-	@echo 'make unit      the fast tests only'
+	@echo 'make fast      the tests that need no worker, browser or Snakemake: a minute'
+	@echo 'make unit      the fast tests and the worker's'
 	@echo 'make lint      the static checks only'
 	@echo 'make bench     measure publishing, from 1 to 1,000 lessons, and write docs/performance.md; half an hour'
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
@@ -44,6 +45,9 @@ lint: setup ## Static checks
 
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
 	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+fast: setup ## The tests that need no worker, browser or Snakemake: a minute on two cores
+	@$(PY) -m pytest -q --numprocesses auto --maxprocesses 4 tests/test_*.py -m 'not browser and not workflow and not hostile and not benchmark'
 
 unit: setup ## The fast tests
 	@$(PY) -m pytest -m 'not browser and not workflow and not hostile and not benchmark'

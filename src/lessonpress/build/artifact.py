@@ -7,6 +7,7 @@ whole, and counts for nothing: whoever needs it has it made again.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ from lessonpress.core import atomic_io, canonical_json
 from lessonpress.core.errors import LessonError, LessonErrors, visible
 
 MADE_FROM, BESIDE, MISTAKES, SEAL = "madeFrom", "beside", "mistakes", "sha256"
+LINE = b",\n"  # between what an artifact says of itself and its content; JSON has no other line feed
 _HEAD = len('{"madeFrom":"') + 64
 _TAIL = len(f',"{SEAL}":"') + 64 + len('"}\n')
 
@@ -30,8 +32,17 @@ class Artifact:
 
     made_from: str
     digest: str
-    body: Mapping[str, Any] = field(compare=False)
-    mistakes: tuple[LessonError, ...] = field(default=(), compare=False)
+    beside: Mapping[str, str] = field(compare=False)  # the digests of the files that belong to it, by name
+    mistakes: tuple[LessonError, ...] = field(compare=False)
+    data: bytes = field(compare=False, repr=False)
+
+    @functools.cached_property
+    def body(self) -> Mapping[str, Any]:
+        """The content; read only where somebody asks for it, for most steps ask only what it was made from."""
+        body = dict(json.loads(self.data))
+        for key in (MADE_FROM, BESIDE, MISTAKES, SEAL):
+            del body[key]
+        return body
 
     def raise_mistakes(self) -> None:
         """Raise LessonErrors where the lesson has mistakes."""
@@ -44,7 +55,8 @@ def text(
 ) -> str:  # fmt: skip
     """An artifact's file; `beside` are the digests of the files that belong to it, by their names in its folder."""
     told = [[*map(visible, (error.where, error.seen, error.expected, error.fix))] for error in mistakes]
-    whole = canonical_json.compact({MADE_FROM: made_from, BESIDE: dict(beside), MISTAKES: told, **body})[:-1]
+    head = canonical_json.compact({MADE_FROM: made_from, BESIDE: dict(beside), MISTAKES: told})[:-1]
+    whole = head + (LINE.decode() + canonical_json.compact(body)[1:-1] if body else "")
     return f'{whole},"{SEAL}":"{canonical_json.digest(whole)}"}}\n'
 
 
@@ -64,18 +76,17 @@ def read(path: Path) -> Artifact | None:
     """The artifact in a file; None where the file, or one beside it, is missing or not as it was written."""
     try:
         data = path.read_bytes()
-        seal = data[-_TAIL:].decode("ascii")
-        if seal != f',"{SEAL}":"{canonical_json.digest(data[:-_TAIL])}"}}\n':
+        whole, digest = data[:-_TAIL], canonical_json.digest(data[:-_TAIL])
+        if data[-_TAIL:] != f',"{SEAL}":"{digest}"}}\n'.encode():
             return None
-        body = json.loads(data)
-        made_from, beside = str(body.pop(MADE_FROM)), dict(body.pop(BESIDE))
-        mistakes = tuple(LessonError(*parts) for parts in body.pop(MISTAKES))
-        del body[SEAL]
+        head = json.loads(whole.partition(LINE)[0] + b"}")
+        made_from, beside = str(head[MADE_FROM]), dict(head[BESIDE])
+        mistakes = tuple(LessonError(*parts) for parts in head[MISTAKES])
         if any(canonical_json.digest((path.parent / name).read_bytes()) != sha for name, sha in beside.items()):
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Artifact(made_from, canonical_json.digest(data), body, mistakes)
+    return Artifact(made_from, digest, beside, mistakes, data)
 
 
 def made_from(path: Path) -> str | None:
@@ -93,15 +104,15 @@ def copy(path: Path, folder: Path) -> Artifact | None:
 
     Copies, not links: Snakemake sets the time of what a job leaves, and the other folder's order of times must stay.
     """
-    if read(path) is None:
+    found = read(path)
+    if found is None:
         return None
     try:
-        beside = json.loads(path.read_bytes())[BESIDE]
         folder.mkdir(parents=True, exist_ok=True)
-        for name in beside:
+        for name in found.beside:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.parent / name, folder / name)
-        atomic_io.draft(folder / path.name, path.read_bytes())
+        atomic_io.draft(folder / path.name, found.data)
     except OSError:  # swept meanwhile
         return None
     return read(folder / path.name)

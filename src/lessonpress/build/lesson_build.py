@@ -10,7 +10,6 @@ from typing import Any
 
 from lessonpress.build import artifact
 from lessonpress.build.artifact import Artifact
-from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
@@ -81,5 +80,8 @@ class LessonBuild:
         return (self.folder / name).read_bytes()
 
     def digest(self, name: str) -> str:
-        """The SHA-256 of a file in its folder."""
-        return self.known[name].digest if name in self.known else canonical_json.digest(self.bytes(name))
+        """A digest of a file in its folder: of an artifact, or of a file that lies beside one that is known."""
+        for found in self.known.values():
+            if name in found.beside:
+                return found.beside[name]
+        return self.artifact(name).digest

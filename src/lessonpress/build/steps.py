@@ -204,8 +204,22 @@ def _run(work: LessonBuild) -> list[Any]:
 def _execute(work: LessonBuild) -> Made:
     from lessonpress.build import execute
 
+    _load_ahead(work.config)
     captured, mutants = execute.run(work.config, work.source, work.source_dir)
     return Made(captured, {"mutants.json": mutants})
+
+
+def _load_ahead(config: Config) -> None:
+    """Where servers are kept: while one loads torch, import what the steps after it need."""
+    from lessonpress import sandbox
+
+    if sandbox.keeps():
+        for program in (sandbox.MODEL, sandbox.JUDGE):
+            sandbox.warm(program, config.limits, config.isolation)
+        from lessonpress.build import check, record, render  # noqa: F401  # for the steps that follow
+        from lessonpress.web.page import rendering
+
+        rendering.warm()
 
 
 def _record_inputs(work: LessonBuild) -> list[Any]:
