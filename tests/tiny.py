@@ -6,6 +6,7 @@ import base64
 import hashlib
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -55,6 +56,9 @@ BROKEN = {"id": "broken", "failed": True, "measured": 2.0, "bound": 1.0}
 CHECKS = "# A check.\n\n\n\n\n\ndef check_it(runs):\n    return runs\n"
 
 
+_STANDING_IN = threading.RLock()
+
+
 def write(folder: Path, **texts: str) -> Path:
     """Write a lesson folder: `recipe` is lesson.yaml, every other name a Python file. Answers the folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,9 +95,10 @@ def made(config: Config, slug: str = SLUG, last: str = "render") -> LessonBuild:
 @contextmanager
 def standing_in(**results: Made) -> Iterator[None]:
     """Let hand-made results be what some steps make; they are sealed as the steps' own would be."""
-    instead = {name: replace(steps.STEPS[name], make=lambda _, one=one: one) for name, one in results.items()}
-    with mock.patch.dict(steps.STEPS, instead):
-        yield
+    with _STANDING_IN:  # threads that undo it in another order would leave it standing
+        instead = {name: replace(steps.STEPS[name], make=lambda _, one=one: one) for name, one in results.items()}
+        with mock.patch.dict(steps.STEPS, instead):
+            yield
 
 
 def without_worker(config: Config, captured: Any, verdicts: Sequence[Any], *, last: str = "render") -> LessonBuild:

@@ -327,6 +327,6 @@ def test_typed_commands_read_the_section(parent: House, project: Path) -> None:
     try:
         done = parent.run("lessonpress", "doctor")
         assert done.returncode == 1
-        assert "config.yaml:4: lessonpress.publishing.site.titel: unknown key" in said(done)
+        assert "config.yaml:4: lessonpress.site.titel: unknown key" in said(done)
     finally:
         (parent.folder / "config.yaml").write_text(text, encoding="utf-8")

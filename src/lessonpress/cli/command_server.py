@@ -234,8 +234,11 @@ def work(control: socket.socket) -> None:
     with sandbox.kept():
         while handed := socket.recv_fds(control, 1, 1)[1]:
             with socket.socket(fileno=handed[0]) as command, contextlib.suppress(ConnectionError):
-                command.sendall(bytes([_do(command)]))
-            control.sendall(DONE)
+                try:
+                    code = _do(command)
+                finally:  # before whoever asked hears it: their next command must find this worker free
+                    control.sendall(DONE)
+                command.sendall(bytes([code]))
 
 
 def _do(command: socket.socket) -> int:

@@ -31,4 +31,4 @@ def installation() -> list[str]:
     out = [known[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
     for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
         out += [os.path.join(prefix, name) for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
-    return [*out, *site.getsitepackages(), str(Path(__file__).resolve().parents[2])]
+    return [*out, *site.getsitepackages(), str(Path(__file__).resolve().parents[1])]
