@@ -224,8 +224,9 @@ def test_what_is_no_mistake_of_the_lesson_fails(typed: Typed, monkeypatch: pytes
     def limited(_: object) -> Made:
         raise RetryableError("lessons/echo", "the time limit of 9 s was hit")
 
-    monkeypatch.setitem(steps.STEPS, "execute", replace(steps.STEPS["execute"], make=limited))
-    code, _, err = typed("execute", SLUG, "--key", key)
+    # Undone here: `typed` puts all steps back before monkeypatch would.
+    with mock.patch.dict(steps.STEPS, {"execute": replace(steps.STEPS["execute"], make=limited)}):
+        code, _, err = typed("execute", SLUG, "--key", key)
     assert (code, err) == (1, "lessons/echo: the time limit of 9 s was hit.\n")
     assert (typed.room / "execute.log").read_text() == err
     (Path("lessons") / SLUG / "model.py").write_text("# + 1\n")
