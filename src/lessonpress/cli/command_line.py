@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,7 +49,6 @@ def caught(act: Callable[[], object]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        name = error.filename2 or error.filename
-        where = f"{name}: " if name else ""
-        print(f"{where}{error.strerror or error}.", file=sys.stderr)
-        sys.exit(2 if error.errno == errno.ENAMETOOLONG else 1)  # only what was typed can be as long
+        told = commands.refused(error)
+        print(told.message(), file=sys.stderr)
+        sys.exit(told.code)

@@ -27,10 +27,8 @@ from lessonpress.core.errors import LessonError
 from lessonpress.lesson import lesson_files
 
 # A command of a rule is this shell function: the file starts in milliseconds, by the Python that runs Snakemake.
-LONGEST = 90  # bytes of a folder's name in which a socket can have a name
 FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
-
-
+LONGEST = 90  # bytes of a folder's name in which a socket can have a name
 GROUPS = ("lesson", "compare")  # of the rules whose jobs may run on another machine
 SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
 _forced: set[str] = set()  # steps that Snakemake was told to do again, by any module of the workflow
