@@ -63,13 +63,13 @@ def test_the_schema_is_a_schema() -> None:
 def test_the_earlier_manifest_is_valid() -> None:
     """A file of the site that we follow is one of ours."""
     jsonschema.Draft202012Validator(SCHEMA).validate(SEED)
-    schema.Manifest.model_validate(SEED)
+    schema.validate(SEED)
 
 
 def test_our_manifest_is_valid(tmp_path: Path) -> None:
     """What we make fits what we publish."""
     jsonschema.Draft202012Validator(SCHEMA).validate(made(tmp_path))
-    schema.Manifest.model_validate(made(tmp_path))
+    schema.validate(made(tmp_path))
 
 
 def lacking(theirs: Any, ours: Any, path: str = "") -> list[str]:

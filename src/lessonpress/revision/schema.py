@@ -1,83 +1,31 @@
-"""The manifest's form as typed records, and as the JSON Schema that is published with the site."""
+"""The manifest as types, and the JSON Schema that is published with the site, which is made from them.
+
+A reader must accept keys that it does not know. A key that may be missing was not there in the seed or in an earlier
+version's manifests; what is published now has them all.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
 
-Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Real = float | int | Literal["NaN", "Infinity", "-Infinity"]
-NotNegative = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
-
-
-class _Part(BaseModel):
-    """A part of the manifest; a reader must accept keys that it does not know."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Lines(_Part):
-    """Where something stands in a source file, lines from 1."""
-
-    line: int
-    endLine: int
-    file: str | None = None
+from lessonpress.lesson.records import (
+    Connection,
+    Count,
+    Digests,
+    Graph,
+    Hex64,
+    Layer,
+    Real,
+    TensorType,
+    Tolerance,
+    Verdict,
+)
 
 
-class Called(Lines):
-    """One place where something was called; columns from 1, the end exclusive."""
-
-    column: int
-    endColumn: int
-
-
-class Tensor(_Part):
-    """The shape and dtype of one leaf of an output."""
-
-    shape: list[int]
-    dtype: str
-    path: str | None = None
-
-
-class Layer(_Part):
-    """A node of the graph, or (kind `module`) a frame around nodes.
-
-    `class` is a container's own name; `callers` are the modules that call a layer, where it is not only its parent;
-    `tensors` are the parameters and buffers that a layer holds, `uses` those that an operation reads.
-    """
-
-    id: str
-    label: str
-    op: str
-    kind: Literal["input", "layer", "module", "output"]
-    parent: str | None
-    params: dict[str, Any]
-    source: Lines | None = None
-    called: list[Called] | None = None
-    calls: int | None = Field(None, ge=0)
-    outputs: list[Tensor] | None = None
-    class_: str | None = Field(None, alias="class")
-    callers: list[str] | None = None
-    tensors: list[str] | None = None
-    uses: list[str] | None = None
-
-
-class Connection(_Part):
-    """An edge along which a tensor flows."""
-
-    id: str
-    source: str
-    target: str
-    sourcePort: str | None
-    targetPort: str | None
-    shape: list[int] | None = None
-    dtype: str | None = None
-    sourceCall: int | None = None
-    targetCall: int | None = None
-
-
-class Step(_Part):
+class WalkStep(TypedDict):
     """A station of the story."""
 
     id: str
@@ -86,15 +34,15 @@ class Step(_Part):
     note: str
 
 
-class Paper(_Part):
+class Paper(TypedDict):
     """A publication."""
 
     title: str
-    authors: list[str] = []
-    url: str | None = None
+    authors: NotRequired[list[str]]
+    url: NotRequired[str | None]
 
 
-class Milestone(_Part):
+class Milestone(TypedDict):
     """The step in the field's history that the lesson shows."""
 
     name: str
@@ -104,14 +52,14 @@ class Milestone(_Part):
     papers: list[Paper]
 
 
-class Axis(_Part):
+class Axis(TypedDict):
     """What one axis of an array counts, and the names of its places."""
 
     name: str | None
     labels: list[str] | None
 
 
-class Beside(_Part):
+class ArrayFile(TypedDict):
     """Where a large array lies, beside the manifest, with its first numbers."""
 
     file: str
@@ -119,28 +67,28 @@ class Beside(_Part):
     sample: list[Any]
 
 
-class Array(_Part):
+class PublishedArray(TypedDict):
     """A recorded array: its numbers, or the file that holds them with a sample; and its named axes."""
 
     label: str
-    values: Beside | list[Any]
-    id: str | None = None
-    dtype: str | None = None
-    rows: Axis | None = None
-    columns: Axis | None = None
-    panels: list[Axis] | None = None
-    axis: Axis | None = None
+    values: ArrayFile | list[Any]
+    id: NotRequired[str | None]
+    dtype: NotRequired[str | None]
+    rows: NotRequired[Axis | None]
+    columns: NotRequired[Axis | None]
+    panels: NotRequired[list[Axis] | None]
+    axis: NotRequired[Axis | None]
 
 
-class Metric(_Part):
+class PublishedMetric(TypedDict):
     """A number computed from a recorded array."""
 
     label: str
     value: Any
-    id: str | None = None
+    id: NotRequired[str | None]
 
 
-class Control(_Part):
+class Control(TypedDict):
     """The input that the cases change, and the range in which a reader may move it."""
 
     input: str
@@ -148,107 +96,58 @@ class Control(_Part):
     range: list[float | int] | None
 
 
-class Graph(_Part):
-    """What one run did: its nodes, its edges, the modules that did not run, and the inputs that nothing read."""
-
-    layers: list[Layer]
-    connections: list[Connection]
-    idle: list[str]
-    unusedInputs: list[str]
-
-
-class CasePart(_Part):
+class PublishedCase(TypedDict):
     """One recorded case; `graph` is its own where it ran otherwise than the execution."""
 
     id: str
     label: str
     target: str | None
     note: str
-    matrices: list[Array]
-    vectors: list[Array]
-    metrics: list[Metric]
-    graph: Graph | None = None
+    matrices: list[PublishedArray]
+    vectors: list[PublishedArray]
+    metrics: list[PublishedMetric]
+    graph: NotRequired[Graph | None]
 
 
-class Experiment(_Part):
+class Experiment(TypedDict):
     """The recorded cases."""
 
     kind: Literal["matrices"]
     title: str
     description: str
     controlLabel: str
-    cases: list[CasePart]
-    control: Control | None = None
-    seed: int | None = Field(None, ge=0)
-    dtype: str | None = None
+    cases: list[PublishedCase]
+    control: NotRequired[Control | None]
+    seed: NotRequired[Count | None]
+    dtype: NotRequired[str | None]
 
 
-class OnMutant(_Part):
-    """What a check said of a broken variant of the lesson: it has teeth where it failed there."""
-
-    id: str
-    sentence: str
-    failed: bool
-    measured: Real
-    bound: Real
-
-
-class Check(_Part):
-    """A numerical check with its evidence."""
-
-    id: str
-    sentence: str
-    passed: bool
-    measured: Real
-    bound: Real
-    sense: Literal["<=", ">="]
-    margin: Real
-    line: int | None = Field(None, ge=1)
-    mutants: list[OnMutant] = []
-
-
-class Inputs(_Part):
+class ExecutionInputs(TypedDict):
     """The execution's inputs in forward()'s order, as specs, and their names."""
 
     args: list[Any]
-    names: list[str] | None = None
+    names: NotRequired[list[str] | None]
 
 
-class Execution(_Part):
+class Execution(TypedDict):
     """The run that run.py repeats."""
 
-    inputs: Inputs
+    inputs: ExecutionInputs
     device: str
     mode: str
     seed: int
     deterministic: bool
-    dtype: str | None = None
+    dtype: NotRequired[str | None]
 
 
-class Tolerance(_Part):
-    """How far a number that is made again may lie from the published one: atol + rtol·|published|."""
-
-    atol: NotNegative
-    rtol: NotNegative
-
-
-class Digests(_Part):
-    """What the lesson's files come to, parted by what a change of them means."""
-
-    source: Hex64
-    recipe: Hex64
-    prose: Hex64
-    checks: Hex64 | None
-
-
-class Cpu(_Part):
+class Cpu(TypedDict):
     """The processor, as far as it decides numbers."""
 
     machine: str
     capability: str
 
 
-class Host(_Part):
+class Host(TypedDict):
     """The machine that ran the lesson."""
 
     system: str
@@ -256,7 +155,7 @@ class Host(_Part):
     user: int
 
 
-class Isolation(_Part):
+class Isolation(TypedDict):
     """How the worker was confined, what it had tried before lesson code ran, and how it ended."""
 
     profile: Literal["linux-strict", "linux-seccomp", "posix-basic"]
@@ -272,25 +171,25 @@ class Isolation(_Part):
     ended: str
 
 
-class KeptWeights(_Part):
+class KeptWeights(TypedDict):
     """The model as it was at one moment of its training."""
 
     name: str
     figures: dict[str, float | int]
 
 
-class Prepared(_Part):
-    """How the weights that runs start from were made, where they are not as drawn.
+class Prepared(TypedDict):
+    """How the weights that runs start from were made, where they are not as initialised.
 
-    `lines` counts the steps that were told, `first` and `last` are their figures; `runs` says by run which weights it
-    starts from; `changedSince` names what is no longer as it was when they were made.
+    `lines` counts the steps that the training reported, `first` and `last` are their figures; `runs` says by run which
+    weights it starts from; `changedSince` names what is no longer as it was when they were made.
     """
 
     file: str
     function: str
     seed: int
     torch: str
-    lines: int = Field(ge=0)
+    lines: Count
     first: dict[str, float | int] | None
     last: dict[str, float | int] | None
     kept: list[KeptWeights]
@@ -298,11 +197,11 @@ class Prepared(_Part):
     madeFrom: Hex64
     changedSince: list[str]
     runs: dict[str, str]
-    initialisation: str | None = None
-    tolerance: Tolerance | None = None
+    initialisation: NotRequired[str | None]
+    tolerance: NotRequired[Tolerance | None]
 
 
-class Provenance(_Part):
+class Provenance(TypedDict):
     """Who ran what, where, when and how."""
 
     capturedAt: str
@@ -316,28 +215,28 @@ class Provenance(_Part):
     method: str
     scope: str
     numericalChecks: list[str]
-    prepared: Prepared | None = None
-    lessonpress: str | None = None
-    outputs: list[Tensor] | None = None
-    initialisation: str | None = None
-    weightsSha256: Hex64 | None = None
-    digests: Digests | None = None
-    settings: dict[str, str | int | bool] | None = None
-    cpu: Cpu | None = None
-    host: Host | None = None
-    isolation: Isolation | None = None
-    templatesSha256: Hex64 | None = None
+    prepared: NotRequired[Prepared | None]
+    lessonpress: NotRequired[str | None]
+    outputs: NotRequired[list[TensorType] | None]
+    initialisation: NotRequired[str | None]
+    weightsSha256: NotRequired[Hex64 | None]
+    digests: NotRequired[Digests | None]
+    settings: NotRequired[dict[str, str | int | bool] | None]
+    cpu: NotRequired[Cpu | None]
+    host: NotRequired[Host | None]
+    isolation: NotRequired[Isolation | None]
+    templatesSha256: NotRequired[Hex64 | None]
 
 
-class File(_Part):
+class PublishedFile(TypedDict):
     """A published file."""
 
     url: str
     sha256: Hex64
-    bytes: int = Field(ge=0)
+    bytes: Count
 
 
-class Replay(_Part):
+class ReplayCertificate(TypedDict):
     """Whether the published graph reproduces what was recorded, and how closely."""
 
     covered: bool
@@ -345,7 +244,7 @@ class Replay(_Part):
     uncovered: list[str]
 
 
-class Term(_Part):
+class Term(TypedDict):
     """A glossary entry with a text for each level of reader."""
 
     term: str
@@ -353,7 +252,7 @@ class Term(_Part):
     expert: str
 
 
-class Manifest(_Part):
+class Manifest(TypedDict):
     """A published revision's manifest, schemaVersion 1."""
 
     schemaVersion: Literal[1]
@@ -372,17 +271,22 @@ class Manifest(_Part):
     provenance: Provenance
     layers: list[Layer]
     connections: list[Connection]
-    steps: list[Step]
+    steps: list[WalkStep]
     milestone: Milestone | None
     experiment: Experiment | None
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-    files: dict[str, File]
-    checks: list[Check] | None = None
-    replay: Replay | None = None
-    glossary: list[Term] | None = None
-    idle: list[str] | None = None
-    unusedInputs: list[str] | None = None
-    tolerance: Tolerance | None = None
+    files: dict[str, PublishedFile]
+    checks: NotRequired[list[Verdict] | None]
+    replay: NotRequired[ReplayCertificate | None]
+    glossary: NotRequired[list[Term] | None]
+    idle: NotRequired[list[str] | None]
+    unusedInputs: NotRequired[list[str] | None]
+    tolerance: NotRequired[Tolerance | None]
+
+
+def validate(manifest: Manifest) -> None:
+    """Hold a manifest against its types. Raises pydantic's ValidationError."""
+    TypeAdapter(Manifest).validate_python(manifest)
 
 
 def strict() -> dict[str, Any]:
@@ -396,5 +300,5 @@ def strict() -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of manifest.json."""
-    body = Manifest.model_json_schema()
+    body = TypeAdapter(Manifest).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "manifest.schema.json", **body}

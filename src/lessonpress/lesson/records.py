@@ -1,0 +1,257 @@
+"""What the steps hand to one another, as types: the plan, the source record, cases, verdicts, the graph.
+
+All of it is plain JSON below `work/`; the capture has its types in `worker.records`, the manifest in
+`revision.schema`, which takes its parts from here. Where a key may be missing, an earlier version did not write it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
+
+from pydantic import Field
+from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
+
+Hex64: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Real: TypeAlias = float | int | Literal["NaN", "Infinity", "-Infinity"]
+NotNegative: TypeAlias = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+LineNumber: TypeAlias = Annotated[int, Field(ge=1)]
+InputSpec: TypeAlias = dict[str, Any]  # an input as the recipe gives it: `lesson.input_specs` says what it may hold
+Nested: TypeAlias = Any  # numbers as nested lists in the shape of their array, a bare number for no axis
+
+
+# -- the plan and the source record --------------------------------------------------------------------------------
+
+
+class Tolerance(TypedDict):
+    """How far a number that is made again may lie from the published one: atol + rtol·|published|."""
+
+    atol: NotNegative
+    rtol: NotNegative
+
+
+class RunPlan(TypedDict):
+    """One run that the worker is asked for; `weights` names prepared ones, None takes them as initialised."""
+
+    id: str
+    kind: Literal["execution", "case", "probe"]
+    seed: int
+    mode: Literal["train", "eval"]
+    dtype: str
+    args: dict[str, Any]
+    weights: str | None
+    parameters: dict[str, InputSpec]
+    inputs: list[tuple[str, InputSpec]]
+
+
+# "class" and "with" are no names that a class statement could give a key.
+ModelPlan = TypedDict("ModelPlan", {"file": str, "class": str})
+ModelPlan.__doc__ = "Which class of which file the model is."
+MutantPlan = TypedDict("MutantPlan", {"id": str, "file": str, "find": str, "with": str, "breaks": list[str]})
+MutantPlan.__doc__ = (
+    "A broken variant of the lesson: one place of a file replaced, and the checks that must fail on it."
+)
+
+
+class RecordPlan(TypedDict):
+    """What is cut out of every case."""
+
+    id: str
+    tensor: str
+    select: str | None
+    reshape: list[int] | None
+
+
+class MetricPlan(TypedDict):
+    """A number computed from what is recorded."""
+
+    id: str
+    value: str
+    of: str
+
+
+class TrainingPlan(TypedDict):
+    """How the lesson's weights are made; `args` build the model, `options` are the function's own."""
+
+    file: str
+    function: str
+    seed: int
+    mode: Literal["train", "eval"]
+    args: dict[str, Any]
+    options: dict[str, Any]
+    tolerance: Tolerance
+
+
+class Plan(TypedDict):
+    """What a worker is asked to do: the runs of a lesson, every default and inheritance written out."""
+
+    schema: int
+    slug: str
+    model: ModelPlan
+    runs: list[RunPlan]
+    record: list[RecordPlan]
+    metrics: list[MetricPlan]
+    checks: str | None
+    mutants: list[MutantPlan]
+    prepare: TrainingPlan | None
+
+
+class LessonFile(TypedDict):
+    """One file of a lesson, as it was hashed."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+class Digests(TypedDict):
+    """What the lesson's files come to, parted by what a change of them means."""
+
+    source: Hex64
+    recipe: Hex64
+    prose: Hex64
+    checks: Hex64 | None
+
+
+class RecipeDocument(TypedDict):
+    """A recipe as it was read: its values, and the line of each place as pairs."""
+
+    name: str
+    value: dict[str, Any]
+    lines: list[tuple[list[str | int], int]]
+
+
+class SourceRecord(TypedDict):
+    """What a lesson is (source.json)."""
+
+    schema: int
+    slug: str
+    files: list[LessonFile]
+    digests: Digests
+    plan: Plan
+    document: NotRequired[RecipeDocument]
+
+
+# -- cases and verdicts --------------------------------------------------------------------------------------------
+
+
+class ArrayRecord(TypedDict):
+    """A recorded array; what is not finite stands as a string."""
+
+    dtype: str
+    shape: list[int]
+    values: Nested
+
+
+class CaseValues(TypedDict):
+    """What was recorded of one case, by id."""
+
+    arrays: dict[str, ArrayRecord]
+    metrics: dict[str, Any]
+
+
+class Cases(TypedDict):
+    """What was recorded of every case (cases.json)."""
+
+    cases: dict[str, CaseValues]
+
+
+class MutantVerdict(TypedDict):
+    """What a check said of a broken variant of the lesson; the check is worth something where it failed there."""
+
+    id: str
+    sentence: NotRequired[str]  # words, which are added when the page is made
+    failed: bool
+    measured: Real
+    bound: Real
+
+
+class Verdict(TypedDict):
+    """A numerical check with its evidence: it passes when `measured sense bound`, by the margin."""
+
+    id: str
+    sentence: str
+    passed: bool
+    measured: Real
+    bound: Real
+    sense: Literal["<=", ">="]
+    margin: Real
+    line: NotRequired[LineNumber | None]
+    mutants: NotRequired[list[MutantVerdict]]
+
+
+# -- the graph -----------------------------------------------------------------------------------------------------
+
+
+class SourceLines(TypedDict):
+    """Where something stands in a source file, lines from 1."""
+
+    line: int
+    endLine: int
+    file: NotRequired[str | None]
+
+
+class CallSite(SourceLines):
+    """One place where something was called; columns from 1, the end exclusive."""
+
+    column: int
+    endColumn: int
+
+
+class TensorType(TypedDict):
+    """The shape and dtype of one leaf of an output."""
+
+    shape: list[int]
+    dtype: str
+    path: NotRequired[str | None]
+
+
+Layer = TypedDict(
+    "Layer",
+    {
+        "id": str,
+        "label": str,
+        "op": str,
+        "kind": Literal["input", "layer", "module", "output"],
+        "parent": str | None,
+        "params": dict[str, Any],
+        "source": NotRequired[SourceLines | None],
+        "called": NotRequired[list[CallSite] | None],
+        "calls": NotRequired[Count | None],
+        "outputs": NotRequired[list[TensorType] | None],
+        "class": NotRequired[str | None],
+        "aliases": NotRequired[list[str] | None],
+        "registered": NotRequired[bool | None],
+        "callers": NotRequired[list[str] | None],
+        "tensors": NotRequired[list[str] | None],
+        "uses": NotRequired[list[str] | None],
+    },
+)
+Layer.__doc__ = """A node of the graph, or (kind `module`) a frame around nodes.
+
+`class` is a container's own name; `aliases` are its other registered paths; `registered` is false for a module that the
+model does not hold; `callers` are the modules that call a layer, where it is not only its parent; `tensors` are the
+parameters and buffers that a layer holds, `uses` those that an operation reads."""
+
+
+class Connection(TypedDict):
+    """An edge along which a tensor flows."""
+
+    id: str
+    source: str
+    target: str
+    sourcePort: str | None
+    targetPort: str | None
+    shape: NotRequired[list[int] | None]
+    dtype: NotRequired[str | None]
+    sourceCall: NotRequired[int | None]
+    targetCall: NotRequired[int | None]
+
+
+class Graph(TypedDict):
+    """What one run did: its nodes, its edges, the modules that did not run, and the inputs that nothing read."""
+
+    layers: list[Layer]
+    connections: list[Connection]
+    idle: list[str]
+    unusedInputs: list[str]

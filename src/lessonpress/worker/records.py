@@ -1,0 +1,186 @@
+"""The capture as types: what a worker records of a lesson's runs, and what the judge answers.
+
+Everything is plain JSON. A *structure* is one recorded value: a plain value stands for itself, a tensor is
+`{"tensor": NUMBER, "from": [SOURCE, …]}`, containers hold structures. `sandbox.capture` holds an answer against these
+forms before anything else reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+Number: TypeAlias = int | float | str  # what is not finite stands as "NaN", "Infinity" or "-Infinity"
+# [number of the call, path in what it gave], or ["input" | "param" | "buffer", full name]
+Source: TypeAlias = list[Any]
+
+Tree = TypedDict(
+    "Tree",
+    {
+        "tensor": int,  # the number of a value of the run
+        "from": list[Source],  # where the tensor's numbers came from
+        "born": Source,  # where the tensor itself arose, where its numbers came later
+        "unread": bool,  # an argument that is only overwritten
+        "drawn": bool,  # a parameter as it was initialised
+        "tuple": list["Struct"],
+        "list": list["Struct"],
+        "dict": list[list["Struct"]],  # pairs of key and value
+        "record": str,  # the class of a named tuple …
+        "fields": list[list["Struct"]],  # … and its pairs of name and value
+        "slice": list["Struct"],  # start, stop, step
+        "ellipsis": bool,
+        "dtype": str,
+        "complex": list[Number],
+        "float": str,  # a number that JSON lacks
+        "opaque": str,  # of a kind that is not recorded, in words
+    },
+    total=False,
+)
+Tree.__doc__ = "A recorded value that is no plain one; its keys say which kind it is."
+Struct: TypeAlias = Tree | bool | int | float | str | None
+
+
+class Place(TypedDict):
+    """A stretch of a lesson's file: lines and columns from 1, the last column excluded."""
+
+    file: str
+    line: int
+    endLine: int
+    column: int
+    endColumn: int
+
+
+class Value(TypedDict):
+    """A recorded array: its bytes are `blobs[blob]` of the capture, little-endian in row-major order, as base64."""
+
+    dtype: str
+    shape: list[int]
+    blob: str
+
+
+class Call(TypedDict):
+    """One call of a module or tensor operation: where it stands, what it was given, and what it gave."""
+
+    layer: str
+    op: str
+    kind: Literal["layer", "op", "module", "outside"]
+    inside: int | None  # the number of the module's call in which it happened
+    at: Place | None
+    args: list[Struct]
+    kwargs: dict[str, Struct]
+    out: Struct
+
+
+class Run(TypedDict):
+    """One watched run of the model."""
+
+    kind: Literal["execution", "case", "probe"]
+    seed: int
+    dtype: str
+    mode: Literal["train", "eval"]
+    inputs: list[tuple[str, Struct]]  # pairs of name and value, in the order of the plan
+    output: Struct
+    calls: list[Call]
+    params: dict[str, int]  # by full name the number of a value
+    buffers: dict[str, int]
+    values: list[Value]
+
+
+# "class" is no name that a class statement could give a key.
+Module = TypedDict(
+    "Module",
+    {
+        "class": str,
+        "leaf": bool,  # a node of the graph; others are frames around nodes
+        "parent": str | None,
+        "params": dict[str, Any],  # the constructor's arguments that differ from their defaults
+        "source": Place | None,  # where it was made
+        "aliases": list[str],
+        "training": bool,
+        "parameters": dict[str, str],  # local to full name
+        "buffers": dict[str, str],
+    },
+)
+Module.__doc__ = "One registered module of the model."
+
+
+class Recorded(TypedDict):
+    """What a worker recorded of a lesson: its runs by id, the model's modules by path, the values' bytes by digest."""
+
+    runs: dict[str, Run]
+    modules: dict[str, Module]
+    blobs: dict[str, str]
+
+
+class Facts(TypedDict):
+    """What a worker says about its process before lesson code runs."""
+
+    torch: str
+    python: str
+    machine: str
+    capability: str
+    threads: int
+    deterministic: bool
+    mkldnn: bool
+    initialisation: str
+
+
+class WorkerError(TypedDict):
+    """What went wrong in a lesson's code, and where."""
+
+    stage: str
+    run: str | None
+    type: str
+    message: str
+    place: dict[str, Any] | None
+    expected: str
+    code: str | None
+    context: str | None
+    key: NotRequired[str | None]
+    mutant: NotRequired[str]
+
+
+class Evidence(TypedDict):
+    """What one check measured: it passes when `measured sense bound`."""
+
+    id: str
+    sentence: str
+    measured: Number
+    bound: Number
+    sense: Literal["<=", ">="]
+    line: int
+
+
+class MetricTask(TypedDict):
+    """A metric of the lesson's own that the judge is asked for."""
+
+    id: str
+    function: str
+    run: str
+    address: str
+    select: str | None
+    reshape: list[int] | None
+
+
+class JudgeTask(TypedDict):
+    """What the judge is asked: the file of checks, whether to run them, metrics, and which checks a mutant breaks."""
+
+    file: str | None
+    checks: bool
+    metrics: list[MetricTask]
+    mutants: dict[str, list[str]]
+
+
+class MetricValue(TypedDict):
+    """A metric that the judge has computed."""
+
+    id: str
+    run: str
+    value: Number
+
+
+class Judgement(TypedDict):
+    """The judge's answer: evidence of every check, metrics, and of each mutant the evidence of what it is to break."""
+
+    checks: list[Evidence]
+    metrics: list[MetricValue]
+    mutants: dict[str, list[Evidence]]
