@@ -46,7 +46,7 @@ def read(tmp_path: Path, note: str = "", questions: str = "") -> reader.Lesson:
 
 def note(read: reader.Lesson) -> str:
     """The first case's note, bound."""
-    experiment = binding.bound(read, CASES).recipe.experiment
+    experiment = binding.bind_values(read, CASES).recipe.experiment
     assert experiment is not None
     return experiment.cases[0].note or ""
 
@@ -91,7 +91,7 @@ def test_answers_come_from_the_record(tmp_path: Path) -> None:
         "  - {id: b, prompt: How much?, answer: 'low.shares[0,0]'}\n"
         "  - {id: c, prompt: Even?, options: ['yes', 'no'], answer: \"'no' if low.shares[0,0] < 0.3 else 'yes'\"}\n"
     )
-    found = binding.bound(read(tmp_path, questions=questions), CASES).recipe.questions
+    found = binding.bind_values(read(tmp_path, questions=questions), CASES).recipe.questions
     assert [question.answer for question in found] == ["three", "0.2000", "no"]
 
 
@@ -99,12 +99,13 @@ def test_an_answer_outside_the_options_is_refused(tmp_path: Path) -> None:
     """A question whose computed answer is none of its options names its line."""
     questions = "questions:\n  - {id: a, prompt: Which?, options: [one, two], answer: low.most}\n"
     with pytest.raises(LessonError, match=r"lesson\.yaml:15: questions\[0\]\.answer: gives 2"):
-        binding.bound(read(tmp_path, questions=questions), CASES)
+        binding.bind_values(read(tmp_path, questions=questions), CASES)
 
 
 def test_numbers_typed_by_hand_are_pointed_out(tmp_path: Path) -> None:
     """A typed number that rounds a recorded one is a hint with the expression to write; others are not."""
-    hints = binding.typed(read(tmp_path, "It is 0.500, or −0.250, or 0.123, or {{ low.shares[0,0] | sig(3) }}"), CASES)
+    lesson = read(tmp_path, "It is 0.500, or −0.250, or 0.123, or {{ low.shares[0,0] | sig(3) }}")
+    hints = binding.find_typed(lesson, CASES)
     assert len(hints) == 2
     assert "{{ low.shares[0, 2] | fixed(3) }}" in hints[0]
     assert '{{ cases["high-er"].shares[0, 1] | fixed(3) }}' in hints[1]

@@ -30,7 +30,7 @@ def site(tmp_path: Path) -> Iterator[dev_server.Server]:
         (folder / name).write_text(text)
     (folder / "way-out").symlink_to(tmp_path)
     (folder / "leak.txt").symlink_to(tmp_path / "secret.txt")
-    server = dev_server.site(folder, 0)
+    server = dev_server.open_site(folder, 0)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield server
     server.shutdown()
@@ -128,7 +128,7 @@ def test_the_server_listens_to_this_machine_alone(site: dev_server.Server) -> No
 def test_a_taken_port_is_told_with_what_to_type(site: dev_server.Server, tmp_path: Path) -> None:
     """Two previews side by side need two ports."""
     with pytest.raises(LessonError) as caught:
-        dev_server.site(tmp_path / "results", site.server_port)
+        dev_server.open_site(tmp_path / "results", site.server_port)
     port = site.server_port
     assert caught.value.message() == (
         f"127.0.0.1:{port}: another program uses this port. Type --port {port + 1}, or --port 0 for any free one.")
@@ -143,7 +143,7 @@ def test_a_port_that_the_system_refuses_is_told(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(dev_server, "Server", refuse)
     (tmp_path / "index.html").touch()
     with pytest.raises(LessonError) as caught:
-        dev_server.site(tmp_path, 80)
+        dev_server.open_site(tmp_path, 80)
     assert caught.value.message() == (
         "127.0.0.1:80: the system refuses: Permission denied. Type --port 8000, or --port 0 for any free one.")
 
@@ -151,4 +151,4 @@ def test_a_port_that_the_system_refuses_is_told(tmp_path: Path, monkeypatch: pyt
 def test_an_empty_site_is_told_with_what_to_type(tmp_path: Path) -> None:
     """Before the first publication there is nothing to see."""
     with pytest.raises(LessonError, match="nothing is published here"):
-        dev_server.site(tmp_path, 0)
+        dev_server.open_site(tmp_path, 0)

@@ -21,7 +21,7 @@ from lessonpress.web import dev_server
 from lessonpress.web.page import site_pages
 from tests import tiny
 
-PAGE = site_pages.missing()
+PAGE = site_pages.render_missing()
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def live(tmp_path: Path) -> live_preview.Live:
 @pytest.fixture
 def server(live: live_preview.Live) -> Iterator[dev_server.Server]:
     """The preview, served."""
-    opened = dev_server.opened(partial(live_preview.Handler, live=live), 0)
+    opened = dev_server.open_server(partial(live_preview.Handler, live=live), 0)
     threading.Thread(target=opened.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield opened
     opened.shutdown()
@@ -64,7 +64,7 @@ def event(answer: HTTPResponse) -> dict[str, str]:
     return told
 
 
-@pytest.mark.parametrize("text", [PAGE, site_pages.waiting("a <b>"), site_pages.catalogue([])])
+@pytest.mark.parametrize("text", [PAGE, site_pages.render_waiting("a <b>"), site_pages.render_catalogue([])])
 def test_the_policy_admits_the_script_and_nothing_more(text: str) -> None:
     """By its hash, one connection to where the page came from; styles, images and scripts are what they were."""
     served = live_preview.followed(text, "7")

@@ -62,13 +62,13 @@ class Outline(HTMLParser):
 def made(told: dict[str, Any] | None = None, **sources: str) -> str:
     """The page of the sample, or of a changed one."""
     shown = sources or {"model.py": SOURCE}
-    return lesson_page.lesson(told or manifest(), recipe=RECIPE, graph_svg=GRAPH, sources=shown)
+    return lesson_page.render_page(told or manifest(), recipe=RECIPE, graph_svg=GRAPH, sources=shown)
 
 
 def bare() -> str:
     """The page of a lesson that says next to nothing."""
     told = {"title": "Bare", "slug": "bare", "revision": REVISION, "files": {}, "experiment": None}
-    return lesson_page.lesson(told, recipe={}, graph_svg="", sources={})
+    return lesson_page.render_page(told, recipe={}, graph_svg="", sources={})
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_positive_is_teal_and_negative_is_rust() -> None:
 
 def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
     """Every cell has a square; every cell but zero has a sign, with an upright stroke when it is positive."""
-    grid = arrays.grids({"values": [[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]]})[0]
+    grid = arrays.make_grids({"values": [[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]]})[0]
     drawn = str(heatmap.draw(grid, largest=4.0, description="d"))
     squares = "".join(re.findall(r'<path fill="[^"]*" d="([^"]*)"', drawn))
     marks = "".join(re.findall(r'<path class="mark[^"]*" d="([^"]*)"', drawn))
@@ -154,7 +154,7 @@ def test_a_figure_says_in_words_what_it_shows() -> None:
 
 def test_further_axes_are_panels() -> None:
     """An array of three axes is shown as one table for each position of the first."""
-    grids = arrays.grids({"values": [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]]})
+    grids = arrays.make_grids({"values": [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]]})
     assert [grid.panel for grid in grids] == ["panel 0", "panel 1", "panel 2"]
     assert [grid.values for grid in grids] == [((1.0, 2.0),), ((3.0, 4.0),), ((5.0, 6.0),)]
 
@@ -172,7 +172,7 @@ def test_complex_numbers_are_one_number_each() -> None:
 def test_panels_carry_the_names_of_their_axes() -> None:
     """Where the leading axes have names and labels, a panel is called by them."""
     heads = {"name": "head", "labels": ["left", "right"]}
-    grids = arrays.grids({"values": [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], "panels": [heads, {"name": "step"}]})
+    grids = arrays.make_grids({"values": [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], "panels": [heads, {"name": "step"}]})
     names = [f"head {head}, step {step}" for head in ("left", "right") for step in (0, 1)]
     assert [grid.panel for grid in grids] == names
 
@@ -203,7 +203,7 @@ def test_odd_arrays_are_shown(values: Any) -> None:
     told = manifest()
     for case in told["experiment"]["cases"]:
         case["matrices"][0]["values"] = values
-        case["vectors"][0]["values"] = list(arrays.leaves(values))
+        case["vectors"][0]["values"] = list(arrays.flatten(values))
     Outline(made(told))
 
 
@@ -356,7 +356,7 @@ def poisoned(value: Any) -> Any:
 def test_hostile_text_stays_text() -> None:
     """Markup, template syntax and direction overrides in any text of a lesson are shown, not obeyed."""
     sources = {f"a{HOSTILE}.py": f"# {HOSTILE}"}
-    text = lesson_page.lesson(poisoned(manifest()), recipe=RECIPE, graph_svg=GRAPH, sources=sources)
+    text = lesson_page.render_page(poisoned(manifest()), recipe=RECIPE, graph_svg=GRAPH, sources=sources)
     outline = Outline(text)
     assert [tag for tag, _ in outline.elements].count("script") == 3
     assert "img" not in {tag for tag, _ in outline.elements}
@@ -404,15 +404,15 @@ def test_data_cannot_leave_its_script(value: Any) -> None:
 def test_blanked_empties_volatile_elements_and_the_revision() -> None:
     """The words of volatile elements and the id go, everything else stays."""
     html = f'<p>kept <span data-volatile>gone</span> <dd data-volatile class="x">too</dd> {REVISION} data-volatile</p>'
-    assert volatile.blanked(html, REVISION) == (
+    assert volatile.blank_page(html, REVISION) == (
         '<p>kept <span data-volatile></span> <dd data-volatile class="x"></dd> 0000000000000000 data-volatile</p>'
     )
 
 
 def test_blanking_twice_changes_nothing_more() -> None:
     """A blanked page is its own blanked page, also for a lesson whose text imitates the mark."""
-    once = volatile.blanked(made(poisoned(manifest())), REVISION)
-    assert volatile.blanked(once, REVISION) == once
+    once = volatile.blank_page(made(poisoned(manifest())), REVISION)
+    assert volatile.blank_page(once, REVISION) == once
 
 
 def test_volatile_facts_are_in_volatile_elements_only() -> None:
@@ -420,7 +420,7 @@ def test_volatile_facts_are_in_volatile_elements_only() -> None:
     text = made()
     for fact in VOLATILE:
         assert fact in text, fact
-        assert fact not in volatile.blanked(text, REVISION), fact
+        assert fact not in volatile.blank_page(text, REVISION), fact
 
 
 def test_another_machine_gives_the_same_blanked_page() -> None:
@@ -435,14 +435,14 @@ def test_another_machine_gives_the_same_blanked_page() -> None:
     told["revision"] = "f" * 16
     told["files"]["run.py"]["bytes"] = 1
     assert made(told) != made()
-    assert volatile.blanked(made(told), "f" * 16) == volatile.blanked(made(), REVISION)
+    assert volatile.blank_page(made(told), "f" * 16) == volatile.blank_page(made(), REVISION)
 
 
 def test_a_changed_word_changes_the_blanked_page() -> None:
     """What a reader sees is part of the identity."""
     told = manifest()
     told["limitations"] = "Something is trained."
-    assert volatile.blanked(made(told), REVISION) != volatile.blanked(made(), REVISION)
+    assert volatile.blank_page(made(told), REVISION) != volatile.blank_page(made(), REVISION)
 
 
 # -- the pages around ------------------------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ def test_a_changed_word_changes_the_blanked_page() -> None:
 def test_the_catalogue_lists_every_lesson() -> None:
     """Each lesson has its title, question, year, tags, preview and links, below its category."""
     other = manifest() | {"slug": "other", "title": "Another <one>", "category": "", "current": "a" * 16}
-    outline = Outline(site_pages.catalogue([other, manifest()]))
+    outline = Outline(site_pages.render_catalogue([other, manifest()]))
     links = set(outline.values("href"))
     assert {f"models/weigher/{REVISION}/index.html", f"models/other/{'a' * 16}/index.html"} <= links
     assert f"models/weigher/{REVISION}/preview.svg" in outline.values("src")
@@ -464,12 +464,12 @@ def test_the_catalogue_lists_every_lesson() -> None:
 def test_the_catalogue_does_not_depend_on_order() -> None:
     """Lessons are sorted, so that the order in which they were found does not show."""
     lessons = [manifest() | {"slug": slug, "title": slug} for slug in ("c", "a", "b")]
-    assert site_pages.catalogue(lessons) == site_pages.catalogue(lessons[::-1])
+    assert site_pages.render_catalogue(lessons) == site_pages.render_catalogue(lessons[::-1])
 
 
 def test_an_empty_catalogue_says_so() -> None:
     """A new site has a front page as well."""
-    assert "There is no lesson yet." in site_pages.catalogue([])
+    assert "There is no lesson yet." in site_pages.render_catalogue([])
 
 
 def test_the_history_shows_current_and_earlier_revisions() -> None:
@@ -479,7 +479,7 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
         {"revision": "b" * 16, "publishedAt": "2031-01-02T03:04:05Z", "reasons": ["prose", "templates"], "note": None},
     ]
     told = {"slug": "weigher", "current": "b" * 16, "pinned": None, "revisions": events}
-    outline = Outline(site_pages.history("weigher", "How?", told, {"b" * 16: manifest()}))
+    outline = Outline(site_pages.render_history("weigher", "How?", told, {"b" * 16: manifest()}))
     words = outline.words()
     assert words.index("2031-01-02") < words.index("2030-01-02")
     assert "Changed: prose, templates" in words
@@ -491,4 +491,4 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
 def test_a_held_lesson_is_said_to_be_held() -> None:
     """A pinned lesson tells its readers that later revisions exist."""
     told = {"current": "a" * 16, "pinned": "a" * 16, "revisions": [{"revision": "a" * 16}]}
-    assert "held at revision" in Outline(site_pages.history("s", "T", told, {})).words()
+    assert "held at revision" in Outline(site_pages.render_history("s", "T", told, {})).words()

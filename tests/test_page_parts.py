@@ -34,7 +34,7 @@ from lessonpress.web.page import (
 from tests import javascript_runner
 from tests.page_sample import RECIPE, SOURCE, manifest
 
-TERMS = glossary.of([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
+TERMS = glossary.make_terms([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_terms_are_linked_once_in_prose(html: str, marked: str) -> None:
 
 def test_reading_time_counts_words_and_figures() -> None:
     """Two hundred words a minute, a quarter of a minute a figure, never nothing."""
-    assert reading.minutes(["<p>word</p>"]) == 1
-    assert reading.minutes(["word " * 1000]) == 5
-    assert reading.minutes(["word " * 1000], figures=8) == 7
-    assert reading.words(["<p>one <math><mi>a</mi><mo>b</mo></math></p>"]) == 4
+    assert reading.estimate_minutes(["<p>word</p>"]) == 1
+    assert reading.estimate_minutes(["word " * 1000]) == 5
+    assert reading.estimate_minutes(["word " * 1000], figures=8) == 7
+    assert reading.count_words(["<p>one <math><mi>a</mi><mo>b</mo></math></p>"]) == 4
 
 
 @given(arrays.arrays(np.float64, st.integers(0, 9), elements=st.floats(allow_nan=False)))
@@ -82,25 +82,25 @@ def test_pictures_cover_every_way_to_fold() -> None:
     """With two nested modules there are three different pictures; with many, each is one module away."""
     nested = {"layers": [layer("a", kind="module"), layer("a.b", "a", "module"), layer("a.b.c", "a.b")],
               "connections": []}  # fmt: skip
-    found = graphs.views(nested, lambda folded, ids: f"<svg>{sorted(folded)} {ids}</svg>")
+    found = graphs.draw_views(nested, lambda folded, ids: f"<svg>{sorted(folded)} {ids}</svg>")
     assert set(found) == {("a",), ("a.b",)}
     many = [layer(f"m{i}", kind="module") for i in range(6)] + [layer(f"m{i}.x", f"m{i}") for i in range(6)]
-    found = graphs.views({"layers": many, "connections": []}, lambda folded, ids: f"<svg>{sorted(folded)}</svg>")
+    found = graphs.draw_views({"layers": many, "connections": []}, lambda folded, ids: f"<svg>{sorted(folded)}</svg>")
     assert all(len(names) == 1 for names in found)
 
 
 def test_pictures_stop_at_their_room() -> None:
     """Further pictures are left out before a page gets heavy."""
     layers = [part for i in range(3) for part in (layer(f"m{i}", kind="module"), layer(f"m{i}.x", f"m{i}"))]
-    found = graphs.views({"layers": layers, "connections": []}, lambda folded, ids: "<svg>" + "x" * 15_000 + "</svg>")
-    assert len(found) == 1
+    heavy = "<svg>" + "x" * 15_000 + "</svg>"
+    assert len(graphs.draw_views({"layers": layers, "connections": []}, lambda folded, ids: heavy)) == 1
 
 
 def test_a_case_of_its_own_way_says_what_it_called() -> None:
     """Nodes that only a case called, and those that it did not call, are named."""
     told = manifest()
     case = {"id": "loud", "graph": {"layers": [{"id": "score"}, {"id": "extra"}]}}
-    way = graphs.own_way(told, case, {"loud": "<svg><style>x</style>y</svg>"})
+    way = graphs.compare_graphs(told, case, {"loud": "<svg><style>x</style>y</svg>"})
     assert way is not None
     assert (way.more, way.less, way.picture) == (("extra",), ("share",), "<svg>y</svg>")
 
@@ -121,9 +121,9 @@ def weight(count: int) -> tuple[int, int]:
         return drawing.svg(layers, connections, placement, title="t", ids=ids)
 
     drawn = {"layers": layers, "connections": connections}
-    text = lesson_page.lesson(
+    text = lesson_page.render_page(
         {**manifest(), **drawn, "steps": []}, recipe=RECIPE, graph_svg=draw(layout.fold(layers, connections)),
-        sources={"model.py": SOURCE}, pictures=graphs.views(drawn, draw),
+        sources={"model.py": SOURCE}, pictures=graphs.draw_views(drawn, draw),
     )  # fmt: skip
     return len(text.encode()), len(layers)
 
@@ -182,7 +182,7 @@ def test_a_citation_is_valid_yaml_and_bibtex() -> None:
     told["milestone"] = {**told["milestone"], "papers": [{"title": "Without"}, paper]}
     cited = YAML(typ="safe").load(bundle.citation(told).decode())["references"]
     assert cited == [{"type": "article", **paper, "authors": [{"name": name} for name in paper["authors"]]}]
-    entry = citation.citation(told)
+    entry = citation.make_citation(told)
     assert r"50 \% \& more" in entry.before
     assert entry.year == "2031"
 
@@ -204,7 +204,7 @@ def test_the_feed_is_atom() -> None:
     event = {"slug": "a", "title": "A & *B*", "summary": "<q>", "author": "", "note": "", "reasons": ["prose"]}
     days = {"x": "2031-01-01T00:00:00Z", "y": "2031-01-02T00:00:00Z"}
     entries = [{**event, "revision": name, "publishedAt": day} for name, day in days.items()]
-    root = ElementTree.fromstring(site_pages.feed(entries, title="L", base_url="https://example.org/sub"))
+    root = ElementTree.fromstring(site_pages.render_feed(entries, title="L", base_url="https://example.org/sub"))
     found = root.findall(f"{ATOM}entry")
     assert [entry.findtext(f"{ATOM}id") for entry in found] == [
         f"https://example.org/sub/models/a/{name}/index.html" for name in ("y", "x")
@@ -215,14 +215,14 @@ def test_the_feed_is_atom() -> None:
 
 def test_the_sitemap_lists_pages() -> None:
     """Addresses are absolute and sorted."""
-    text = site_pages.sitemap(["models/b/index.html", "index.html"], base_url="https://example.org")
+    text = site_pages.render_sitemap(["models/b/index.html", "index.html"], base_url="https://example.org")
     found = [element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("loc")]
     assert found == ["https://example.org/index.html", "https://example.org/models/b/index.html"]
 
 
 def test_a_lost_reader_is_led_home() -> None:
     """The page for a wrong address links the front page by an absolute address."""
-    assert 'href="https://example.org/sub/index.html"' in site_pages.missing(base_url="https://example.org/sub")
+    assert 'href="https://example.org/sub/index.html"' in site_pages.render_missing(base_url="https://example.org/sub")
 
 
 # Machado, Oliveira and Fernandes (2009), full strength, on linear RGB.

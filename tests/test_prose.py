@@ -13,37 +13,37 @@ from lessonpress.web import prose
 
 def test_markdown_becomes_html() -> None:
     """Emphasis, code and lists are rendered; a line is rendered without a paragraph."""
-    assert prose.html("a *b* `c`\n\n- d") == "<p>a <em>b</em> <code>c</code></p>\n<ul>\n<li>d</li>\n</ul>"
-    assert prose.inline("a **b**") == "a <strong>b</strong>"
+    assert prose.to_html("a *b* `c`\n\n- d") == "<p>a <em>b</em> <code>c</code></p>\n<ul>\n<li>d</li>\n</ul>"
+    assert prose.to_inline("a **b**") == "a <strong>b</strong>"
 
 
 def test_maths_becomes_mathml() -> None:
     """Dollars hold TeX, which becomes MathML with the symbol itself and an index."""
-    assert "<msub><mi>α</mi><mi>j</mi></msub>" in prose.inline(r"weights $\alpha_j$")
+    assert "<msub><mi>α</mi><mi>j</mi></msub>" in prose.to_inline(r"weights $\alpha_j$")
 
 
 @pytest.mark.parametrize("text", ["$$x$$", "before $$x$$ after", "$$\nx\n$$", "text\n$$x$$\ntext", "- item\n\n  $$x$$"])
 def test_double_dollars_make_a_block(text: str) -> None:
     """Display maths is recognised in a line, in lines of its own, and inside a list."""
-    assert '<math display="block"><mrow><mi>x</mi></mrow></math>' in prose.html(text)
+    assert '<math display="block"><mrow><mi>x</mi></mrow></math>' in prose.to_html(text)
 
 
 @pytest.mark.parametrize("sign", [",", ".", ";", ":"])
 def test_a_sign_behind_displayed_maths_stays_with_it(sign: str) -> None:
     """It stands inside the display, not at the beginning of the next line; a word behind it stays outside."""
-    told = prose.html(f"So $$x = 10$${sign} and $y${sign}")
+    told = prose.to_html(f"So $$x = 10$${sign} and $y${sign}")
     display, after = told.split("</math>", 1)
     assert f">{sign}</m" in display
     assert after.startswith(" and ")
     assert told.endswith(f"</math>{sign}</p>")
-    assert prose.html("So $$x$$ and").endswith("<mi>x</mi></mrow></math> and</p>")
-    assert f">{sign}</m" in prose.html(f"$$\nx\n$${sign}")
+    assert prose.to_html("So $$x$$ and").endswith("<mi>x</mi></mrow></math> and</p>")
+    assert f">{sign}</m" in prose.to_html(f"$$\nx\n$${sign}")
 
 
 
 def test_a_block_of_maths_is_not_read_as_markdown() -> None:
     """A minus at the start of a line of maths is no list, an underscore no emphasis."""
-    made = prose.html("$$\na_1\n- b_2\n$$")
+    made = prose.to_html("$$\na_1\n- b_2\n$$")
     assert "<li>" not in made
     assert "<em>" not in made
 
@@ -51,8 +51,8 @@ def test_a_block_of_maths_is_not_read_as_markdown() -> None:
 @pytest.mark.parametrize("text", ["costs $5 and $6", r"\$x\$", "a $ b $ c", "one $ only", "`$x$`"])
 def test_money_is_no_maths(text: str) -> None:
     """Dollars that are prices, escaped, spaced or inside code stay dollars."""
-    assert "<math" not in prose.html(text)
-    assert "$" in prose.html(text)
+    assert "<math" not in prose.to_html(text)
+    assert "$" in prose.to_html(text)
 
 
 @pytest.mark.parametrize(
@@ -61,43 +61,43 @@ def test_money_is_no_maths(text: str) -> None:
 def test_unknown_tex_is_an_error(tex: str) -> None:
     """A command nobody knows, open braces, links and styles in TeX are refused with the place and the maths."""
     with pytest.raises(LessonError) as caught:
-        prose.html(f"${tex}$", where="lesson.yaml:7")
+        prose.to_html(f"${tex}$", where="lesson.yaml:7")
     assert str(caught.value).startswith("lesson.yaml:7: ")
     assert repr(tex) in str(caught.value)
 
 
 def test_a_backslash_that_was_meant_is_shown() -> None:
     r"""The command `\backslash` is known, and gives the sign itself."""
-    assert "<mi>\\</mi>" in prose.inline(r"$\backslash$")
+    assert "<mi>\\</mi>" in prose.to_inline(r"$\backslash$")
 
 
 def test_markup_in_maths_text_stays_text() -> None:
     """Text inside TeX cannot open an element, although the library would let it."""
-    assert "<img" not in prose.html(r"$\text{<img src=x onerror=y>}$")
+    assert "<img" not in prose.to_html(r"$\text{<img src=x onerror=y>}$")
 
 
 @given(st.text(alphabet="\\{}^_&<>abfrac12 ", max_size=24))
 def test_maths_is_well_formed_or_refused(tex: str) -> None:
     """Whatever stands in TeX, the result is well-formed MathML of known elements, or a LessonError."""
     try:
-        made = prose.maths(tex)
+        made = prose.to_mathml(tex)
     except LessonError:
         return
-    tree = ElementTree.fromstring(prose.visible(made))
+    tree = ElementTree.fromstring(prose.make_visible(made))
     assert tree.tag == "math"
     assert not {name for element in tree.iter() for name in element.attrib} & {"href", "style", "class", "onclick"}
 
 
 def test_functions_are_set_apart_from_their_argument() -> None:
     """As in TeX, a thin space stands between exp and what it is applied to, and none before a bracket."""
-    assert "<mi>exp</mi><mspace" in prose.inline(r"$\exp x$")
-    assert "<mi>exp</mi><mo" in prose.inline(r"$\exp(x)$")
+    assert "<mi>exp</mi><mspace" in prose.to_inline(r"$\exp x$")
+    assert "<mi>exp</mi><mo" in prose.to_inline(r"$\exp(x)$")
 
 
 @pytest.mark.parametrize("text", ["<script>x</script>", '<b onclick="x">y</b>', "<!-- x -->", "[a]: <b>", "&lt;i&gt;"])
 def test_raw_html_is_shown_as_text(text: str) -> None:
     """Markup in prose reaches the reader as the characters that were typed."""
-    made = prose.html(text)
+    made = prose.to_html(text)
     assert "<script" not in made
     assert "<b" not in made
     assert "<!--" not in made
@@ -109,7 +109,7 @@ def test_raw_html_is_shown_as_text(text: str) -> None:
 )
 def test_links_to_the_web_and_beside_the_page(address: str) -> None:
     """Web, mail and relative addresses are links."""
-    assert f'href="{address}"' in prose.html(f"[a]({address})")
+    assert f'href="{address}"' in prose.to_html(f"[a]({address})")
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_links_to_the_web_and_beside_the_page(address: str) -> None:
 )
 def test_other_links_stay_text(address: str) -> None:
     """No other scheme becomes a link."""
-    assert "href" not in prose.html(f"[a](<{address}>)")
+    assert "href" not in prose.to_html(f"[a](<{address}>)")
 
 
 def test_images_are_not_loaded() -> None:
     """A picture's address becomes a link at most, since a page loads nothing."""
-    assert "<img" not in prose.html("![a](https://example.org/a.png)")
+    assert "<img" not in prose.to_html("![a](https://example.org/a.png)")
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_images_are_not_loaded() -> None:
 )  # fmt: skip
 def test_unseen_characters_are_made_visible(text: str, shown: str) -> None:
     """Control characters and direction overrides cannot disguise a text; each is replaced by a sign."""
-    assert shown in prose.inline(text)
+    assert shown in prose.to_inline(text)
 
 
 def test_tables_are_aligned_by_class() -> None:
     """A table's alignment is a class, because the page forbids style attributes."""
-    made = prose.html("| a | b |\n|--:|---|\n| 1 | 2 |")
+    made = prose.to_html("| a | b |\n|--:|---|\n| 1 | 2 |")
     assert '<td class="right">1</td>' in made
     assert "style" not in made
 
@@ -148,21 +148,21 @@ def test_tables_are_aligned_by_class() -> None:
 def test_plain_text_keeps_the_words() -> None:
     """Titles and alternatives get the words without marks, and maths as it was typed."""
     text = "A *very* `small` [model](https://example.org), $\\alpha$\n\nand more"
-    assert prose.plain(text) == "A very small model, \\alpha and more"
+    assert prose.to_text(text) == "A very small model, \\alpha and more"
 
 
 @pytest.mark.parametrize("title", ["1. Start", "- minus", "# hash", "> quote"])
 def test_a_title_is_no_list(title: str) -> None:
     """A single line keeps the signs that would open a block in a longer text, in both renderings."""
-    assert prose.plain(title) == title
-    assert unescape(prose.inline(title)) == title
+    assert prose.to_text(title) == title
+    assert unescape(prose.to_inline(title)) == title
 
 
 @given(st.text(max_size=60))
 def test_no_text_opens_an_element_of_its_own(text: str) -> None:
     """For any text the result holds only elements that Markdown and MathML make."""
     try:
-        made = prose.html(text)
+        made = prose.to_html(text)
     except LessonError:
         return
     tree = ElementTree.fromstring(f"<div>{made}</div>")

@@ -94,7 +94,7 @@ def test_every_text_is_told_at_its_line(tmp_path: Path, word: str) -> None:
     """Lint and render say the same: file, line, key, and what is wrong with the maths."""
     recipe = RECIPE.replace(f" {word}\n", " Here $\\nix$.\n")
     told = reader.read(tiny.write(tmp_path / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS))
-    [found] = prose_check.unreadable(told)
+    [found] = prose_check.find_unreadable(told)
     before = RECIPE[: RECIPE.index(f" {word}\n")]
     line = before.count("\n") + (-1 if word == "DESCRIPTION" else 1)
     assert found.message().startswith(f"{os.path.relpath(tmp_path)}/lessons/echo/lesson.yaml:{line}: ")

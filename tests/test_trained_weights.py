@@ -215,11 +215,12 @@ def test_the_manifest_says_how_the_weights_were_made(folder: Path) -> None:
     assert made["weightsSha256"] == canonical_json.digest((folder / "prepared.safetensors").read_bytes())
     assert made["madeFrom"] == canonical_json.digest_of(json.loads((folder / "prepared.json").read_text())["madeFrom"])
     assert [entry["name"] for entry in made["kept"]] == ["halfway", "trained"]
-    words = provenance.training(made)
+    words = provenance.describe_training(made)
     assert words.startswith("The weights were made by prepare() in fit.py from seed 3: 200 steps, loss 4.674 → 1.417.")
     assert "older" not in words
-    assert provenance.training({**made, "changedSince": ["model.py"]}).endswith("They are older than model.py.")
-    assert provenance.training({}) == ""
+    old = provenance.describe_training({**made, "changedSince": ["model.py"]})
+    assert old.endswith("They are older than model.py.")
+    assert provenance.describe_training({}) == ""
 
 
 def test_a_lesson_without_a_training_says_nothing_of_one(tmp_path: Path) -> None:

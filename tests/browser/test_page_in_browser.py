@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The sample lesson's page, as a file."""
     file = tmp_path_factory.mktemp("site") / "index.html"
-    text = lesson_page.lesson(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
+    text = lesson_page.render_page(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
     file.write_text(text, encoding="utf-8")
     return file.as_uri()
 
@@ -194,7 +194,7 @@ def test_previews_are_shown_from_a_folder(browser: Browser, tmp_path: Path, comp
     preview.parent.mkdir(parents=True)
     preview.write_text(GRAPH, encoding="utf-8")
     front = tmp_path / "index.html"
-    front.write_text(site_pages.catalogue([told]), encoding="utf-8")
+    front.write_text(site_pages.render_catalogue([told]), encoding="utf-8")
     shown = opened(browser, front.as_uri(), complaints)
     assert shown.evaluate("document.querySelector('.card img').naturalWidth") > 0
     assert complaints == [front.as_uri(), preview.as_uri()]

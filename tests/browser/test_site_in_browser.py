@@ -58,7 +58,7 @@ def many(count: int) -> list[dict[str, Any]]:
 def test_the_catalogue_is_searched_and_sorted(browser: Browser, tmp_path: Path) -> None:
     """Words and topics leave the cards that fit, orders move them, and a link still leads to the lesson."""
     file = tmp_path / "index.html"
-    file.write_text(site_pages.catalogue(many(20), base_url="https://example.org"), encoding="utf-8")
+    file.write_text(site_pages.render_catalogue(many(20), base_url="https://example.org"), encoding="utf-8")
     shown = opened(browser, file.as_uri())
     shown.get_by_label("Find").fill("lesson 0013")
     assert shown.locator(".card:not([hidden]) h3").all_text_contents() == ["Lesson 0013"]
@@ -75,7 +75,7 @@ def test_the_catalogue_is_searched_and_sorted(browser: Browser, tmp_path: Path) 
 def test_a_thousand_lessons_do_not_lag(browser: Browser, tmp_path: Path) -> None:
     """With two thousand cards a typed word is answered in less than a quarter of a second."""
     file = tmp_path / "index.html"
-    file.write_text(site_pages.catalogue(many(2000)), encoding="utf-8")
+    file.write_text(site_pages.render_catalogue(many(2000)), encoding="utf-8")
     shown = opened(browser, file.as_uri())
     took = shown.evaluate("""() => { const find = document.getElementById("find"); const begin = performance.now();
       find.value = "0777"; find.dispatchEvent(new Event("input")); document.body.offsetHeight;
@@ -90,10 +90,10 @@ def test_axe_finds_nothing_around_the_lessons(browser: Browser, tmp_path: Path, 
     event = {"revision": "5eed5eed5eed5eed", "publishedAt": "2031-01-01T00:00:00Z", "reasons": ["prose"], "note": "n"}
     told = {"slug": "l1", "current": event["revision"], "pinned": None, "revisions": [event]}
     texts = {
-        "catalogue": site_pages.catalogue(many(3)),
-        "history": site_pages.history("l1", "Lesson", told, {event["revision"]: manifest()}),
-        "missing": site_pages.missing(),
-        "waiting": site_pages.waiting("lessons/x/lesson.yaml:3: titel: unknown key."),
+        "catalogue": site_pages.render_catalogue(many(3)),
+        "history": site_pages.render_history("l1", "Lesson", told, {event["revision"]: manifest()}),
+        "missing": site_pages.render_missing(),
+        "waiting": site_pages.render_waiting("lessons/x/lesson.yaml:3: titel: unknown key."),
     }
     for name, text in texts.items():
         html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
@@ -106,7 +106,7 @@ def test_axe_finds_nothing_around_the_lessons(browser: Browser, tmp_path: Path, 
 def test_the_catalogue_breaks_no_rule(browser: Browser, tmp_path: Path, complaints: list[str]) -> None:
     """With its policy in force the catalogue asks for nothing but previews and complains of nothing."""
     file = tmp_path / "index.html"
-    file.write_text(site_pages.catalogue(many(3)), encoding="utf-8")
+    file.write_text(site_pages.render_catalogue(many(3)), encoding="utf-8")
     opened(browser, file.as_uri(), complaints).wait_for_timeout(200)
     kept = [told for told in complaints if "preview.svg" not in told and "ERR_FILE_NOT_FOUND" not in told]
     assert kept == [file.as_uri()]
@@ -169,7 +169,7 @@ def test_axe_finds_nothing_in_a_page_of_records(browser: Browser, branching: Pat
 def test_a_lesson_without_scripts_is_the_same_text(browser: Browser, tmp_path: Path) -> None:
     """Scripts add controls but change no word of the story, the checks and the record."""
     file = tmp_path / "index.html"
-    text = lesson_page.lesson(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
+    text = lesson_page.render_page(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
     file.write_text(text, encoding="utf-8")
     shown = [opened(browser, file.as_uri(), java_script_enabled=on) for on in (True, False)]
     for part in ("#checks", "#about"):

@@ -216,7 +216,7 @@ def test_the_policy_still_fits(published: Config) -> None:
 def test_a_text_cannot_leave_the_identity(published: Config) -> None:
     """A lesson that imitates the mark of what a revision's identity leaves out is blanked nowhere."""
     _, text = next((path, text) for path, text in pages(published) if path.parent.parent.name == SLUG)
-    assert "free" in "".join(Page(volatile.blanked(text, "")).words)
+    assert "free" in "".join(Page(volatile.blank_page(text, "")).words)
 
 
 @pytest.mark.hostile
@@ -337,7 +337,7 @@ LONG = (
 def test_long_prose_is_rendered_in_bounded_room(text: str) -> None:
     """The longest text that a recipe may hold costs a page a small multiple of itself."""
     start = time.process_time()
-    assert len(prose.html(text)) < 40 * len(text) + 1_000
+    assert len(prose.to_html(text)) < 40 * len(text) + 1_000
     assert time.process_time() - start < 10
 
 
@@ -355,7 +355,7 @@ def in_prose(folder: Path, expression: str) -> str:
     title = json.dumps(f"{{{{ {expression} }}}}")
     read = reader.read(tiny.write(folder, recipe=tiny.RECIPE.replace("title: Echo", f"title: {title}")))
     arrays = {"x": {"dtype": "float64", "values": [[1.0]]}}
-    return binding.bound(read, {"cases": {"one": {"arrays": arrays, "metrics": {"m": 2.0}}}}).recipe.title
+    return binding.bind_values(read, {"cases": {"one": {"arrays": arrays, "metrics": {"m": 2.0}}}}).recipe.title
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

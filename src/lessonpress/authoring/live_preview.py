@@ -89,8 +89,8 @@ class Handler(dev_server.Handler):
 def shown(live: Live) -> str:
     """The page as it is served: the preview's own, or one that says what is missing, with the script that follows."""
     build = live.build()
-    text = (live.folder / "index.html").read_text(encoding="utf-8") if build else site_pages.waiting(live.message)
-    return followed(text, build)
+    page = live.folder / "index.html"
+    return followed(page.read_text(encoding="utf-8") if build else site_pages.render_waiting(live.message), build)
 
 
 def followed(text: str, build: str) -> str:
@@ -157,6 +157,6 @@ def run(folder: Path, out: Path | None, port: int, options: list[str], say: Call
     """
     with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         live = Live(out or Path(scratch) / "preview")
-        server = dev_server.opened(partial(Handler, live=live), port)
+        server = dev_server.open_server(partial(Handler, live=live), port)
         say(f"{server.address()}  follows what you save; Ctrl-C ends it")
         watch(folder, live, options, server, say)

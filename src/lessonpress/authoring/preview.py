@@ -83,7 +83,7 @@ def _made(work: LessonBuild) -> str:
     """All steps from hash to render; answers their hints."""
     steps.perform(work, "hash")
     read = work.lesson
-    if wrong := expressions.misnamed(read):  # in lint's words, and before anything runs
+    if wrong := expressions.find_misnamed(read):  # in lint's words, and before anything runs
         raise LessonErrors(wrong)
     said = steps.perform_all(work)
     return "\n".join([*lint.hints(Sources.of(read)), *said])

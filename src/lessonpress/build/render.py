@@ -31,7 +31,7 @@ def render_lesson(work: LessonBuild) -> tuple[str, dict[str, bytes], str | None]
     """
     name, files = revision(work.lesson, work.source, work.body("capture.json"), work.cases, work.checks,
                            work.bytes("cases.csv"))  # fmt: skip
-    return name, files, "\n".join(f"hint: {words}" for words in binding.typed(work.lesson, work.cases)) or None
+    return name, files, "\n".join(f"hint: {words}" for words in binding.find_typed(work.lesson, work.cases)) or None
 
 
 def revision(
@@ -39,10 +39,10 @@ def revision(
     checks: Sequence[Mapping[str, Any]], table: bytes,
 ) -> tuple[str, dict[str, bytes]]:  # fmt: skip
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
-    if wrong := expressions.misnamed(read):
+    if wrong := expressions.find_misnamed(read):
         raise LessonErrors(wrong)
     checks = with_sentences(checks, read.recipe)
-    read = binding.bound(read, cases)
+    read = binding.bind_values(read, cases)
     drawn = graph.of(captured)
     _aimed(read, drawn)
     graphs = _own_graphs(captured, drawn)
@@ -66,7 +66,8 @@ def revision(
     except LessonError:
         _readable(read, checks)
         raise
-    text = identity.of(source, captured, cases, files, volatile.blanked(shown, STAND_IN), canonical_json.digest(stored))
+    text = identity.of(source, captured, cases, files, volatile.blank_page(shown, STAND_IN),
+                       canonical_json.digest(stored))  # fmt: skip
     name = identity.revision(text)
     files["identity.json"], files["index.html"] = text.encode(), shown.replace(STAND_IN, name).encode()
     whole: Any = {**body, "revision": name, "files": _listed(read, name, files)}
@@ -109,7 +110,7 @@ def _alive(
     experiment = read.recipe.experiment
     return {
         "live": program.live(captured, built, experiment.model_dump(by_alias=True) if experiment else None),
-        "folded": sorted(layout.fold(layers, connections)), "pictures": graphs.views(drawn, draw),
+        "folded": sorted(layout.fold(layers, connections)), "pictures": graphs.draw_views(drawn, draw),
         "own_graphs": {name: drawn_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
     }  # fmt: skip
 
@@ -118,7 +119,7 @@ def _readable(read: reader.Lesson, checks: Sequence[Mapping[str, Any]]) -> None:
     """Raise what is wrong with the lesson's words at their own lines; the page knows them without their places."""
     file = os.path.relpath(read.folder / (read.recipe.checks or ""))
     told = [(f"{file}:{check['line']}: {check['id']}", str(check["sentence"])) for check in checks]
-    if found := prose_check.unreadable(read, told):
+    if found := prose_check.find_unreadable(read, told):
         raise LessonErrors(found)
 
 
@@ -127,7 +128,7 @@ def _page(read: reader.Lesson, body: Mapping[str, Any], picture_text: str, alive
     texts = {n: d for n, d in read.files.items() if n.endswith(".py")}
     order = sorted(texts, key=lambda n: (n != model, n == read.recipe.checks, n))
     sources = {n: texts[n].decode("utf-8", "replace") for n in order}
-    return lesson_page.lesson(
+    return lesson_page.render_page(
         body, recipe=read.recipe.model_dump(by_alias=True), graph_svg=picture_text, sources=sources, **alive
     )
 

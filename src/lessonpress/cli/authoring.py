@@ -74,8 +74,8 @@ def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:
     from lessonpress.web import dev_server
 
     settings = commands.settings(config)
-    server = dev_server.site(Path(settings.results), port)
-    dev_server.forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
+    server = dev_server.open_site(Path(settings.results), port)
+    dev_server.serve_forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
 
 
 def say(words: str) -> None:

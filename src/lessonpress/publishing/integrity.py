@@ -312,7 +312,7 @@ def _identified(
 
 def _blanked(data: bytes, revision: str) -> str:
     """The digest with which the page enters the identity: without its name and its volatile parts."""
-    return canonical_json.digest(volatile.blanked(data.decode("utf-8", "replace"), revision))
+    return canonical_json.digest(volatile.blank_page(data.decode("utf-8", "replace"), revision))
 
 
 def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:

@@ -58,7 +58,7 @@ def readable(note: str | None) -> str | None:
     if note:
         from lessonpress.web import prose
 
-        prose.inline(note, where="the note")
+        prose.to_inline(note, where="the note")
     return note or None
 
 

@@ -97,13 +97,13 @@ def _tensor(gap: Gap, old: Mapping[str, Array], new: Mapping[str, Array], entry:
     described = {**{key: entry[key] for key in ("rows", "columns", "panels") if key in entry}, "values": away.tolist()}
     if "axis" in entry:
         described["columns"] = entry["axis"]
-    grids = arrays.grids(described)
+    grids = arrays.make_grids(described)
     largest = float(np.abs(away[np.isfinite(away)]).max(initial=0.0))
     pictures = tuple(
-        heatmap.draw(grid, largest=largest, description=figures.describe(grid, f"{gap.name}, new minus old"))
+        heatmap.draw(grid, largest=largest, description=figures.describe_grid(grid, f"{gap.name}, new minus old"))
         for grid in grids if any(grid.values)
     )  # fmt: skip
-    hidden = arrays.panels(described) > len(grids) or any(grid.cropped() for grid in grids)
+    hidden = arrays.count_panels(described) > len(grids) or any(grid.cropped() for grid in grids)
     return Tensor(gap, worst, pictures, "Only the first rows, columns and panels are drawn." if hidden else "")
 
 

@@ -120,15 +120,15 @@ def _pages(
             events += [_entry(newest, event) for event in told["revisions"]]
         if not (memory and folder / "index.html" in memory.same):
             current_one = {told["current"]: newest}
-            out[folder / "index.html"] = site_pages.history(folder.name, newest["title"], told, current_one)
-    out[results / "index.html"] = site_pages.catalogue(current, title=about.title, base_url=about.base_url)
-    out[results / "404.html"] = site_pages.missing(title=about.title, base_url=about.base_url)
+            out[folder / "index.html"] = site_pages.render_history(folder.name, newest["title"], told, current_one)
+    out[results / "index.html"] = site_pages.render_catalogue(current, title=about.title, base_url=about.base_url)
+    out[results / "404.html"] = site_pages.render_missing(title=about.title, base_url=about.base_url)
     out |= {results / "schema" / name: schema(name) for name in SCHEMAS}
     if about.base_url:
         shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
         around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]
-        out[results / "feed.xml"] = site_pages.feed(events, title=about.title, base_url=about.base_url)
-        out[results / "sitemap.xml"] = site_pages.sitemap([*around, *shown], base_url=about.base_url)
+        out[results / "feed.xml"] = site_pages.render_feed(events, title=about.title, base_url=about.base_url)
+        out[results / "sitemap.xml"] = site_pages.render_sitemap([*around, *shown], base_url=about.base_url)
     return out
 
 

@@ -111,7 +111,7 @@ class Server(socketserver.ThreadingMixIn, HTTPServer):
         return f"http://{HOST}:{self.server_port}/"
 
 
-def opened(handler: Any, port: int) -> Server:
+def open_server(handler: Any, port: int) -> Server:
     """A server on a port of this machine (0 takes a free one). Raises WrongUsage when the port cannot be had."""
     try:
         return Server((HOST, port), handler)
@@ -122,15 +122,15 @@ def opened(handler: Any, port: int) -> Server:
         raise WrongUsage(f"{HOST}:{port}", seen, "", fix) from None
 
 
-def site(results: Path, port: int) -> Server:
+def open_site(results: Path, port: int) -> Server:
     """A server for the published site. Raises LessonError where nothing is published."""
     if not (results / "index.html").is_file():
         raise LessonError(str(results), "nothing is published here", "a folder with index.html",
                           "Publish first: snakemake --cores 1.")  # fmt: skip
-    return opened(partial(Handler, directory=str(results)), port)
+    return open_server(partial(Handler, directory=str(results)), port)
 
 
-def forever(server: Server, begin: Callable[[], None]) -> None:
+def serve_forever(server: Server, begin: Callable[[], None]) -> None:
     """Say where the server is, then answer until Ctrl-C, which is no error."""
     with server, contextlib.suppress(KeyboardInterrupt):
         begin()

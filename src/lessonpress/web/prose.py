@@ -46,30 +46,30 @@ _MATHS_ATTRIBUTES = frozenset(
 _THIN = '<mspace width="0.167em"></mspace>'  # TeX's space between a function's name and its argument
 
 
-def html(text: str, *, where: str = "prose") -> str:
+def to_html(text: str, *, where: str = "prose") -> str:
     """Markdown paragraphs, lists, tables and maths as HTML blocks.
 
     `where` names the place for an error. Raises LessonError for TeX that cannot be rendered.
     """
-    return visible(str(_markdown().render(text, {"where": where}))).strip()
+    return make_visible(str(_markdown().render(text, {"where": where}))).strip()
 
 
-def inline(text: str, *, where: str = "prose") -> str:
-    """One line of Markdown as HTML without a paragraph around it. Raises LessonError as `html` does."""
-    return visible(str(_markdown().renderInline(text, {"where": where}))).strip()
+def to_inline(text: str, *, where: str = "prose") -> str:
+    """One line of Markdown as HTML without a paragraph around it. Raises LessonError as `to_html` does."""
+    return make_visible(str(_markdown().renderInline(text, {"where": where}))).strip()
 
 
-def plain(text: str) -> str:
+def to_text(text: str) -> str:
     """The words of a Markdown text alone, for titles, alternatives and feeds; maths stays as its TeX source.
 
-    A single line is read as `inline` reads it, so that a title such as `1. Start` keeps its number.
+    A single line is read as `to_inline` reads it, so that a title such as `1. Start` keeps its number.
     """
     read = _markdown().parse if "\n" in text.strip() else _markdown().parseInline
     words = "".join(_words(read(text)))
-    return visible(re.sub(r"\s+", " ", words)).strip()
+    return make_visible(re.sub(r"\s+", " ", words)).strip()
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """The text with control characters, bidirectional overrides and lone surrogates replaced by signs one can see."""
     return _UNSEEN.sub(lambda found: _sign(ord(found.group())), text)
 
@@ -79,7 +79,7 @@ def is_web_address(address: str) -> bool:
     return bool(_SCHEMES.fullmatch(address)) and not address.lower().startswith("mailto:")
 
 
-def maths(tex: str, *, block: bool = False, where: str = "prose") -> str:
+def to_mathml(tex: str, *, block: bool = False, where: str = "prose") -> str:
     """TeX as MathML, drawn inline or as a block of its own.
 
     Raises LessonError for a command that is not known, for braces that do not match and for links or styles in TeX.
@@ -173,7 +173,7 @@ def _is_safe_link(address: str) -> bool:
 def _render_maths(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     """MathML for one maths token."""
     token = tokens[index]
-    return maths(token.content, block=token.markup == "$$", where=env.get("where", "prose"))
+    return to_mathml(token.content, block=token.markup == "$$", where=env.get("where", "prose"))
 
 
 def _render_cell(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:

@@ -22,8 +22,8 @@ def lint(config: Config, slug: str) -> str:
     read = reader.read(config.lesson(slug))
     source_record.source(read)
     sources = Sources.of(read)
-    mistakes = [*sources.mistakes, *prose_check.unreadable(read, sources.sentences()), *expressions.misnamed(read),
-                *_mistakes(sources)]  # fmt: skip
+    mistakes = [*sources.mistakes, *prose_check.find_unreadable(read, sources.sentences()),
+                *expressions.find_misnamed(read), *_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
     return "\n".join([*hints(sources), f"{slug}: good"])
@@ -33,7 +33,7 @@ def hints(sources: Sources) -> list[str]:
     """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
     read = sources.read
     doubts = [*model.doubts(sources), *checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read),
-              *expressions.unread(read)]  # fmt: skip
+              *expressions.find_unread(read)]  # fmt: skip
     old = [warning] if (warning := trained_weights.warning(read)) else []
     return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 

@@ -39,7 +39,7 @@ class Grid:
                 yield row, column, value
 
 
-def axis(described: Mapping[str, Any] | None, *, fallback: str, size: int, most: int) -> Axis:
+def make_axis(described: Mapping[str, Any] | None, *, fallback: str, size: int, most: int) -> Axis:
     """An axis of `size` positions from its description `{name, labels?}`; positions without a label count from 0."""
     described = described or {}
     given = [str(label) for label in described.get("labels") or ()]
@@ -47,12 +47,12 @@ def axis(described: Mapping[str, Any] | None, *, fallback: str, size: int, most:
     return Axis(str(described.get("name") or fallback), tuple(labels), size)
 
 
-def grids(matrix: Mapping[str, Any]) -> list[Grid]:
+def make_grids(matrix: Mapping[str, Any]) -> list[Grid]:
     """The panels of a recorded matrix with values in memory: one for two axes, more where there are further axes.
 
     An array of one axis or none is shown as a single row.
     """
-    values = values_of(matrix)
+    values = read_values(matrix)
     extents = _extents(values)
     while len(extents) < 2:
         values, extents = [values], [1, *extents]
@@ -62,25 +62,25 @@ def grids(matrix: Mapping[str, Any]) -> list[Grid]:
     ]
 
 
-def panels(matrix: Mapping[str, Any]) -> int:
+def count_panels(matrix: Mapping[str, Any]) -> int:
     """How many panels a matrix has in all: the product of its leading axes."""
     count = 1
-    for extent in _extents(values_of(matrix))[:-2]:
+    for extent in _extents(read_values(matrix))[:-2]:
         count *= extent
     return count
 
 
-def values_of(recorded: Mapping[str, Any]) -> Any:
+def read_values(recorded: Mapping[str, Any]) -> Any:
     """A recorded array's nested lists; a complex number, recorded as a pair, becomes a tuple (real, imaginary)."""
     values = recorded["values"]
     return _paired(values) if str(recorded.get("dtype") or "").startswith("complex") else values
 
 
-def leaves(values: Any) -> Iterator[Any]:
+def flatten(values: Any) -> Iterator[Any]:
     """Every number of nested lists, in row-major order."""
     if isinstance(values, list):
         for value in values:
-            yield from leaves(value)
+            yield from flatten(value)
     else:
         yield values
 
@@ -97,7 +97,7 @@ def _panel_name(matrix: Mapping[str, Any], place: Sequence[int]) -> str:
     words = []
     for at, position in enumerate(place):
         told = described[at] if at < len(described) else {}
-        label = axis(told, fallback="panel", size=position + 1, most=position + 1).labels[position]
+        label = make_axis(told, fallback="panel", size=position + 1, most=position + 1).labels[position]
         words.append(f"{told.get('name') or 'panel'} {label}")
     return ", ".join(words)
 
@@ -105,8 +105,8 @@ def _panel_name(matrix: Mapping[str, Any], place: Sequence[int]) -> str:
 def _grid(matrix: Mapping[str, Any], table: Sequence[Sequence[Any]], panel: str) -> Grid:
     width = len(table[0]) if table else 0
     shown = tuple(tuple(line[:COLUMNS]) for line in table[:ROWS])
-    rows = axis(matrix.get("rows"), fallback="row", size=len(table), most=ROWS)
-    return Grid(rows, axis(matrix.get("columns"), fallback="column", size=width, most=COLUMNS), shown, panel)
+    rows = make_axis(matrix.get("rows"), fallback="row", size=len(table), most=ROWS)
+    return Grid(rows, make_axis(matrix.get("columns"), fallback="column", size=width, most=COLUMNS), shown, panel)
 
 
 def _tables(values: Any, leading: Sequence[int]) -> Iterable[tuple[tuple[int, ...], Any]]:

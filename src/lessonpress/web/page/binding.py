@@ -84,7 +84,7 @@ class Names:
         return self._known[name]
 
 
-def bound(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
+def bind_values(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
     """The lesson with every expression in its prose replaced by its value, and every question's answer computed.
 
     `cases` is the content of cases.json. Raises LessonError with the recipe's line for what cannot be evaluated.
@@ -96,22 +96,22 @@ def bound(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
             lambda found: _written(_value(read, found[1], names, path)) if _NAME.search(found[1]) else found[0], text
         )
 
-    recipe = walk(read.recipe, (), fill)
+    recipe = map_prose(read.recipe, (), fill)
     answers = [_answered(read, question, names, ("questions", at)) for at, question in enumerate(recipe.questions)]
     return read.with_recipe(recipe.model_copy(update={"questions": answers}) if answers else recipe)
 
 
-def expressions(text: str) -> list[str]:
+def find_expressions(text: str) -> list[str]:
     """Every expression of a text, without its braces."""
     return [found for found in _EXPRESSION.findall(text) if _NAME.search(found)]
 
 
-def blank(text: str) -> str:
+def blank_expressions(text: str) -> str:
     """A text with every expression replaced by a number, as if all values were known."""
     return _EXPRESSION.sub(lambda found: "0" if _NAME.search(found[1]) else found[0], text)
 
 
-def typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
+def find_typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
     """Numbers with three decimals or more that are typed into prose and occur in the record: a hint for each."""
     hints = []
 
@@ -123,7 +123,7 @@ def typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
                 hints.append(read.error(path, f"{found} is typed by hand and is a recorded number", fix=fix).message())
         return text
 
-    walk(read.recipe, (), look)
+    map_prose(read.recipe, (), look)
     return hints
 
 
@@ -152,7 +152,7 @@ def _names(cases: Mapping[str, Any]) -> dict[str, Any]:
 def _value(read: Lesson, expression: str, names: Mapping[str, Any], path: Path) -> Any:
     """What an expression gives. Raises LessonError for one that is wrong or names what is not recorded."""
     try:
-        value = compiled(expression)(**names)
+        value = compile_expression(expression)(**names)
         if isinstance(value, StrictUndefined):
             str(value)  # says what is missing
         if not isinstance(value, str | int | float):
@@ -164,11 +164,11 @@ def _value(read: Lesson, expression: str, names: Mapping[str, Any], path: Path) 
 
 
 @lru_cache(maxsize=1024)
-def compiled(expression: str) -> Callable[..., Any]:
+def compile_expression(expression: str) -> Callable[..., Any]:
     """An expression, ready to be given names; raises one of FAILURES for what is none, or would take long to read."""
     if len(expression) > LONGEST or "**" in expression:
         raise ValueError("it is too long or has a power")
-    return environment().compile_expression(expression, undefined_to_none=False)
+    return make_environment().compile_expression(expression, undefined_to_none=False)
 
 
 def _wrong(read: Lesson, path: Path, seen: str, known: str) -> LessonError:
@@ -188,7 +188,7 @@ def _answered(read: Lesson, question: Any, names: Mapping[str, Any], at: Path) -
     return question.model_copy(update={"answer": chosen})
 
 
-def walk(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
+def map_prose(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
     """A record with `fill` applied to all prose inside it."""
     changed: dict[str, Any] = {}
     for name, field in type(node).model_fields.items():
@@ -196,11 +196,10 @@ def walk(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
         if isinstance(value, str) and name in _PROSE:
             new: Any = fill(value, here)
         elif isinstance(value, BaseModel):
-            new = walk(value, here, fill)
+            new = map_prose(value, here, fill)
         elif isinstance(value, list):
-            new = [
-                walk(item, (*here, at), fill) if isinstance(item, BaseModel) else item for at, item in enumerate(value)
-            ]
+            new = [map_prose(item, (*here, at), fill) if isinstance(item, BaseModel) else item
+                   for at, item in enumerate(value)]  # fmt: skip
         else:
             continue
         if new != value:
@@ -231,7 +230,7 @@ def percent(value: float, decimals: int = 0) -> str:
 
 
 @cache
-def environment() -> _Environment:
+def make_environment() -> _Environment:
     """What expressions are read with: our filters and nothing else."""
     made = _Environment(undefined=StrictUndefined)
     made.filters = {

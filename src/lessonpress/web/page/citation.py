@@ -19,24 +19,24 @@ class Citation:
     after: str
 
 
-def about(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def describe_lesson(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The lesson in the words of schema.org, without dates and addresses: a page does not know where it is served."""
     told = {
-        "name": prose.plain(str(manifest["title"])), "keywords": [str(tag) for tag in manifest.get("tags") or []],
-        "author": prose.plain(str(manifest.get("curator") or "")),
-        "license": prose.plain(str(manifest.get("license") or "")),
+        "name": prose.to_text(str(manifest["title"])), "keywords": [str(tag) for tag in manifest.get("tags") or []],
+        "author": prose.to_text(str(manifest.get("curator") or "")),
+        "license": prose.to_text(str(manifest.get("license") or "")),
         "version": str(manifest.get("revision") or ""),
     }  # fmt: skip
     kept = {key: value for key, value in told.items() if value}
     return {"@context": "https://schema.org", "@type": "LearningResource", **kept, "isAccessibleForFree": True}
 
 
-def citation(manifest: Mapping[str, Any]) -> Citation:
+def make_citation(manifest: Mapping[str, Any]) -> Citation:
     """The BibTeX entry of a revision: title, author, revision and, in the middle, the year of its capture."""
     slug, revision = str(manifest.get("slug") or "lesson"), str(manifest.get("revision") or "")
     told = {
-        "title": _braced(prose.plain(str(manifest["title"]))),
-        "author": _braced(prose.plain(str(manifest.get("curator") or "unknown"))),
+        "title": _braced(prose.to_text(str(manifest["title"]))),
+        "author": _braced(prose.to_text(str(manifest.get("curator") or "unknown"))),
     }
     lines = [f"@misc{{{slug}-{revision},", *(f"  {key} = {{{text}}}," for key, text in told.items())]
     note = f"  note = {{Lesson {slug}, revision {revision}}},"

@@ -40,7 +40,9 @@ class Experiment:
     recorded: str
 
 
-def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any], marked: glossary.Terms) -> Experiment | None:
+def make_experiment(
+    manifest: Mapping[str, Any], recipe: Mapping[str, Any], marked: glossary.Terms
+) -> Experiment | None:
     """The recorded example, or None for a lesson without cases."""
     told = manifest.get("experiment") or {}
     recorded = told.get("cases") or []
@@ -51,17 +53,17 @@ def experiment(manifest: Mapping[str, Any], recipe: Mapping[str, Any], marked: g
     run = recipe.get("experiment") or {}
     control = (told.get("control") or {}).get("label") or told.get("controlLabel") or "Case"
     return Experiment(
-        Markup(prose.inline(str(told.get("title") or ""), where="experiment.title")),
-        marked.mark(prose.html(str(told.get("description") or ""), where="experiment.description")),
-        prose.plain(str(control)),
-        marked.mark(prose.html(shared, where="experiment.cases: note")),
+        Markup(prose.to_inline(str(told.get("title") or ""), where="experiment.title")),
+        marked.mark(prose.to_html(str(told.get("description") or ""), where="experiment.description")),
+        prose.to_text(str(control)),
+        marked.mark(prose.to_html(shared, where="experiment.cases: note")),
         _matrices(recorded[0], recorded, fixed=True),
         tuple(_case(each, recorded, "" if shared else None, marked) for each in recorded),
         _facts(run, ("seed", "dtype")),
     )
 
 
-def figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def collect_figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Full-precision values of every figure that is shown, by the figure's key; what is not shown is left out."""
     kept: dict[str, Any] = {}
     cases = (manifest.get("experiment") or {}).get("cases") or []
@@ -69,15 +71,15 @@ def figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
         for at, (key, matrix) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True)):
             if isinstance(matrix["values"], Mapping) or (case is not cases[0] and _same(cases, "matrices", at)):
                 continue
-            shown = arrays.grids(matrix)
+            shown = arrays.make_grids(matrix)
             kept |= {key if len(shown) == 1 else f"{key}/{n}": grid.values for n, grid in enumerate(shown)}
         for key, vector in zip(_keys(case, "vectors"), case.get("vectors") or [], strict=True):
             if not isinstance(vector["values"], Mapping):
-                kept[key] = [list(arrays.leaves(arrays.values_of(vector)))[: arrays.ROWS]]
+                kept[key] = [list(arrays.flatten(arrays.read_values(vector)))[: arrays.ROWS]]
     return {key: [[_for_script(value) for value in line] for line in lines] for key, lines in kept.items()}
 
 
-def metric_values(manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
+def collect_metric_values(manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Full-precision values of every metric by case."""
     cases = (manifest.get("experiment") or {}).get("cases") or []
     return {str(case["id"]): [_for_script(metric["value"]) for metric in case.get("metrics") or []] for case in cases}
@@ -91,14 +93,14 @@ def _case(
     words = str(case.get("note") or "") if note is None else note
     return Case(
         str(case["id"]),
-        Markup(prose.inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
-        marked.mark(prose.html(words, where=f"case {case['id']}: note")),
+        Markup(prose.to_inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
+        marked.mark(prose.to_html(words, where=f"case {case['id']}: note")),
         _matrices(case, cases, fixed=False),
-        figures.vectors(
+        figures.make_vectors(
             vectors, keys=_keys(case, "vectors"), same=[_same(cases, "vectors", at) for at in range(len(vectors))]
         ),
         tuple(
-            (Markup(prose.inline(_label(metric))), numbers.short(metric["value"]), numbers.exact(metric["value"]))
+            (Markup(prose.to_inline(_label(metric))), numbers.short(metric["value"]), numbers.exact(metric["value"]))
             for metric in case.get("metrics") or []
         ),
     )
@@ -115,7 +117,7 @@ def _matrices(
 ) -> tuple[figures.Matrix, ...]:
     """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
     return tuple(
-        figures.matrix(each, key=key)
+        figures.make_matrix(each, key=key)
         for at, (key, each) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True))
         if _same(cases, "matrices", at) is fixed
     )

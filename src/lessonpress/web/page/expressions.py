@@ -14,7 +14,7 @@ from lessonpress.web.page import binding
 Path = tuple[str | int, ...]
 
 
-def misnamed(read: Lesson) -> list[LessonError]:
+def find_misnamed(read: Lesson) -> list[LessonError]:
     """Every expression in prose that no run can give a value: unknown cases, records and filters, and what is none."""
     experiment = read.recipe.experiment
     record = experiment.record if experiment else None
@@ -24,10 +24,11 @@ def misnamed(read: Lesson) -> list[LessonError]:
     found: list[LessonError] = []
 
     def look(text: str, path: Path) -> str:
-        found.extend(wrong for each in binding.expressions(text) if (wrong := _misnamed(read, each, path, cases, ids)))
+        every = binding.find_expressions(text)
+        found.extend(wrong for each in every if (wrong := _misnamed(read, each, path, cases, ids)))
         return text
 
-    recipe = binding.walk(read.recipe, (), look)
+    recipe = binding.map_prose(read.recipe, (), look)
     for at, question in enumerate(recipe.questions):
         look(f"{{{{ {question.answer} }}}}", ("questions", at, "answer"))
     return found
@@ -38,10 +39,10 @@ def _misnamed(
 ) -> LessonError | None:
     shown = f"{{{{ {expression} }}}}"
     try:
-        binding.compiled(expression)
-        tree = binding.environment().parse(shown)
+        binding.compile_expression(expression)
+        tree = binding.make_environment().parse(shown)
     except binding.FAILURES as error:
-        filters = ", ".join(sorted(binding.environment().filters))
+        filters = ", ".join(sorted(binding.make_environment().filters))
         return read.error(path, f"{shown} cannot be evaluated ({str(error).rstrip('.')})", f"filters: {filters}")
     for name in tree.find_all(nodes.Name):
         if name.name not in {*cases, "cases"}:
@@ -52,17 +53,17 @@ def _misnamed(
     return None
 
 
-def unread(read: Lesson) -> list[LessonError]:
+def find_unread(read: Lesson) -> list[LessonError]:
     """Every `{{name.…}}` in prose that names a case and stays as typed, because it lacks the white space inside."""
     cases = [case.id for case in read.recipe.experiment.cases] if read.recipe.experiment else []
     found: list[LessonError] = []
 
     def look(text: str, path: Path) -> str:
-        for braces in re.findall(r"\{\{[^{}]*\}\}", binding.blank(text)):
+        for braces in re.findall(r"\{\{[^{}]*\}\}", binding.blank_expressions(text)):
             if re.split(r"\W", braces[2:].strip())[0] in cases:
                 fix = f"Write {{{{ {braces[2:-2].strip()} }}}}."
                 found.append(read.error(path, f"{braces} is no expression and stays as it is typed", "", fix))
         return text
 
-    binding.walk(read.recipe, (), look)
+    binding.map_prose(read.recipe, (), look)
     return found

@@ -66,26 +66,28 @@ class Vector:
     same: bool
 
 
-def matrix(recorded: Mapping[str, Any], *, key: str) -> Matrix:
+def make_matrix(recorded: Mapping[str, Any], *, key: str) -> Matrix:
     """A recorded matrix ready to be shown; `key` finds its values in the page's data."""
     name = str(recorded.get("label") or recorded.get("id") or "Matrix")
-    label, values = Markup(prose.inline(name)), recorded["values"]
+    label, values = Markup(prose.to_inline(name)), recorded["values"]
     if isinstance(values, Mapping):
         return Matrix(str(recorded.get("id", "")), label, "", None, (), *_elsewhere(values))
     finite = [number for number in map(numbers.finite, _numbers(recorded)) if number is not None]
     largest = heatmap.scale(finite)
-    shown = arrays.grids(recorded)
-    hidden = arrays.panels(recorded) - len(shown)
+    shown = arrays.make_grids(recorded)
+    hidden = arrays.count_panels(recorded) - len(shown)
     note = f"The first {len(shown)} of {len(shown) + hidden} panels are shown." if hidden else ""
     panels = tuple(
-        _panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.plain(name))
+        _panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.to_text(name))
         for at, grid in enumerate(shown)
     )
     legend = heatmap.legend(largest, lowest=min(finite)) if largest else None
     return Matrix(str(recorded.get("id", "")), label, _range(finite), legend, panels, "", note, "")
 
 
-def vectors(recorded: Sequence[Mapping[str, Any]], *, keys: Sequence[str], same: Sequence[bool]) -> tuple[Vector, ...]:
+def make_vectors(
+    recorded: Sequence[Mapping[str, Any]], *, keys: Sequence[str], same: Sequence[bool]
+) -> tuple[Vector, ...]:
     """The vectors of one case as bars that share one scale, from the smallest to the largest value (and zero)."""
     kept = [_numbers(each) for each in recorded]
     finite = [number for number in map(numbers.finite, (v for one in kept for v in one)) if number is not None]
@@ -96,7 +98,7 @@ def vectors(recorded: Sequence[Mapping[str, Any]], *, keys: Sequence[str], same:
     )
 
 
-def describe(grid: Grid, label: str) -> str:
+def describe_grid(grid: Grid, label: str) -> str:
     """A heatmap in words: its size, where its extremes are and how many cells are above, below and at zero."""
     told = ((row, column, numbers.finite(value)) for row, column, value in grid.cells())
     cells = [(row, column, number) for row, column, number in told if number is not None]
@@ -114,7 +116,7 @@ def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
         (row, tuple(map(numbers.short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)
     )
     empty = not any(grid.values)
-    spoken = describe(grid, f"{label}, {grid.panel}" if grid.panel else label)
+    spoken = describe_grid(grid, f"{label}, {grid.panel}" if grid.panel else label)
     drawable = any(numbers.finite(value) is not None for _, _, value in grid.cells())
     picture = None if not drawable else heatmap.draw(grid, largest=largest, description=spoken)
     note = "There are no values: an axis has length 0." if empty else ""
@@ -128,12 +130,12 @@ def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
 
 def _numbers(recorded: Mapping[str, Any]) -> list[Any]:
     """A recorded array's numbers in row-major order; none where they lie in a file."""
-    return [] if isinstance(recorded["values"], Mapping) else list(arrays.leaves(arrays.values_of(recorded)))
+    return [] if isinstance(recorded["values"], Mapping) else list(arrays.flatten(arrays.read_values(recorded)))
 
 
 def _vector(recorded: Mapping[str, Any], values: list[Any], *, key: str, same: bool, low: float, high: float) -> Vector:
-    label = Markup(prose.inline(str(recorded.get("label") or recorded.get("id") or "Vector")))
-    axis = arrays.axis(recorded.get("axis"), fallback="position", size=len(values), most=arrays.ROWS)
+    label = Markup(prose.to_inline(str(recorded.get("label") or recorded.get("id") or "Vector")))
+    axis = arrays.make_axis(recorded.get("axis"), fallback="position", size=len(values), most=arrays.ROWS)
     bars = tuple(_bar(name, value, low, high) for name, value in zip(axis.labels, values, strict=False))
     given = recorded["values"]
     place = _elsewhere(given) if isinstance(given, Mapping) else ("", "", "")
@@ -169,7 +171,7 @@ def _spot(cell: tuple[str, str, float], grid: Grid) -> str:
 
 def _elsewhere(values: Mapping[str, Any]) -> tuple[str, str, str]:
     """File, words about it and a sample, for an array that is too large for a page."""
-    sample: Iterable[Any] = arrays.leaves(values.get("sample") or [])
+    sample: Iterable[Any] = arrays.flatten(values.get("sample") or [])
     shape = numbers.shape(values.get("shape") or [])
     shown = ", ".join(numbers.short(value) for value, _ in zip(sample, range(24), strict=False))
     return str(values.get("file", "")), f"An array of shape {shape}, kept in a file of its own.", shown

@@ -45,9 +45,9 @@ class Terms:
         return f'<a class="term" href="#term-{at}">{word[0]}</a>'
 
 
-def of(glossary: Sequence[dict[str, str]]) -> Terms:
+def make_terms(glossary: Sequence[dict[str, str]]) -> Terms:
     """The terms of a manifest's glossary in its order."""
-    return Terms(tuple(prose.plain(str(entry["term"])) for entry in glossary))
+    return Terms(tuple(prose.to_text(str(entry["term"])) for entry in glossary))
 
 
 def _pattern(name: str) -> str:

@@ -46,7 +46,7 @@ class OwnWay:
     picture: Markup
 
 
-def graph(svg: str, folded: Sequence[str], views: Mapping[tuple[str, ...], str]) -> Graph | None:
+def make_graph(svg: str, folded: Sequence[str], views: Mapping[tuple[str, ...], str]) -> Graph | None:
     """The pictures of a graph, or None when there is no picture; `views` holds the others by their folded modules."""
     if not svg:
         return None
@@ -56,7 +56,7 @@ def graph(svg: str, folded: Sequence[str], views: Mapping[tuple[str, ...], str])
     return Graph(Markup(style), View(_listed(folded), Markup(first)), tuple(others))
 
 
-def own_way(manifest: Mapping[str, Any], case: Mapping[str, Any], pictures: Mapping[str, str]) -> OwnWay | None:
+def compare_graphs(manifest: Mapping[str, Any], case: Mapping[str, Any], pictures: Mapping[str, str]) -> OwnWay | None:
     """How a case's own graph differs from the lesson's, or None for a case that ran like the execution."""
     told = case.get("graph")
     if not told:
@@ -78,7 +78,7 @@ def _apart(svg: str) -> tuple[str, str]:
     return (found[1].replace("\n", ""), _STYLE.sub("", svg, count=1)) if found else ("", svg)
 
 
-def views(drawn: Mapping[str, Any], draw: Callable[[frozenset[str], str], str]) -> dict[tuple[str, ...], str]:
+def draw_views(drawn: Mapping[str, Any], draw: Callable[[frozenset[str], str], str]) -> dict[tuple[str, ...], str]:
     """Further pictures of a graph, by their folded modules: every module opened or folded, as far as `ROOM` reaches.
 
     `drawn` is the published graph; `draw(folded, ids)` gives a picture whose element ids start with `ids`. With up to

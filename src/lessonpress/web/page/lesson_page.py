@@ -22,7 +22,7 @@ from lessonpress.web.page import (
 )
 
 
-def lesson(
+def render_page(
     manifest: Mapping[str, Any], *, recipe: Mapping[str, Any], graph_svg: str, sources: Mapping[str, str],
     live: Mapping[str, Any] | None = None, folded: Sequence[str] = (),
     pictures: Mapping[tuple[str, ...], str] | None = None, own_graphs: Mapping[str, str] | None = None,
@@ -35,15 +35,15 @@ def lesson(
     `pictures` are further pictures of the graph by their folded modules, `own_graphs` pictures of cases that ran
     otherwise. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
     """
-    marked = glossary.of(manifest.get("glossary") or [])
+    marked = glossary.make_terms(manifest.get("glossary") or [])
     parts = _parts(manifest, recipe, sources, marked)
-    drawn = graphs.graph(graph_svg, folded, pictures or {})
+    drawn = graphs.make_graph(graph_svg, folded, pictures or {})
     cases = (manifest.get("experiment") or {}).get("cases") or []
-    ways = {case["id"]: graphs.own_way(manifest, case, own_graphs or {}) for case in cases}
+    ways = {case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {}) for case in cases}
     parts["page_data"]["live"] = live
     return rendering.render(
         "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
-        recorded_only=None if live else view_models.recorded_only(manifest),
+        recorded_only=None if live else view_models.explain_recorded_only(manifest),
         page_script=scripts.lesson(live, questions=bool(parts["questions"])), minutes=_minutes(manifest, parts),
     )  # fmt: skip
 
@@ -54,10 +54,11 @@ def _minutes(manifest: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str,
     told = {"example": 0, "walk": 0}
     if shown:
         notes = [shown.description, shown.note, *(case.note for case in shown.cases)]
-        told["example"] = reading.minutes(notes, figures=len(shown.fixed) + len(shown.cases[0].matrices) + 1)
+        told["example"] = reading.estimate_minutes(notes, figures=len(shown.fixed) + len(shown.cases[0].matrices) + 1)
     if parts["steps"]:
-        told["walk"] = reading.minutes([step.note for step in parts["steps"]], figures=len(parts["steps"]))
-    told["about"] = reading.minutes([str(manifest.get(key) or "") for key in ("description", "limitations", "scope")])
+        told["walk"] = reading.estimate_minutes([step.note for step in parts["steps"]], figures=len(parts["steps"]))
+    about = [str(manifest.get(key) or "") for key in ("description", "limitations", "scope")]
+    told["about"] = reading.estimate_minutes(about)
     return told
 
 
@@ -65,25 +66,25 @@ def _words(manifest: Mapping[str, Any], marked: glossary.Terms) -> dict[str, Any
     """What the lesson says about itself."""
     title = str(manifest["title"])
     return {
-        "title": Markup(prose.inline(title, where="title")),
-        "plain_title": prose.plain(title),
-        "question": Markup(prose.inline(str(manifest.get("question") or ""), where="question")),
-        "description": marked.mark(prose.html(str(manifest.get("description") or ""), where="description")),
-        "summary": prose.plain(str(manifest.get("description") or manifest.get("question") or title)),
-        "category": prose.plain(str(manifest.get("category") or "")),
+        "title": Markup(prose.to_inline(title, where="title")),
+        "plain_title": prose.to_text(title),
+        "question": Markup(prose.to_inline(str(manifest.get("question") or ""), where="question")),
+        "description": marked.mark(prose.to_html(str(manifest.get("description") or ""), where="description")),
+        "summary": prose.to_text(str(manifest.get("description") or manifest.get("question") or title)),
+        "category": prose.to_text(str(manifest.get("category") or "")),
         "tags": [str(tag) for tag in manifest.get("tags") or []],
-        "about": citation.about(manifest),
+        "about": citation.describe_lesson(manifest),
         "milestone": _milestone(manifest.get("milestone") or {}),
-        "scope": Markup(prose.html(str((manifest.get("provenance") or {}).get("scope") or ""))),
-        "limitations": Markup(prose.html(str(manifest.get("limitations") or ""), where="limitations")),
-        "attribution": Markup(prose.html(str(manifest.get("attribution") or ""), where="attribution")),
-        "license": Markup(prose.inline(str(manifest.get("license") or ""), where="license")),
-        "curator": Markup(prose.inline(str(manifest.get("curator") or ""), where="curator")),
+        "scope": Markup(prose.to_html(str((manifest.get("provenance") or {}).get("scope") or ""))),
+        "limitations": Markup(prose.to_html(str(manifest.get("limitations") or ""), where="limitations")),
+        "attribution": Markup(prose.to_html(str(manifest.get("attribution") or ""), where="attribution")),
+        "license": Markup(prose.to_inline(str(manifest.get("license") or ""), where="license")),
+        "curator": Markup(prose.to_inline(str(manifest.get("curator") or ""), where="curator")),
         "glossary": [
             {
-                "term": Markup(prose.inline(str(entry["term"]), where="glossary: term")),
-                "beginner": Markup(prose.html(str(entry.get("beginner") or ""), where=f"glossary: {entry['term']}")),
-                "expert": Markup(prose.html(str(entry.get("expert") or ""), where=f"glossary: {entry['term']}")),
+                "term": Markup(prose.to_inline(str(entry["term"]), where="glossary: term")),
+                "beginner": Markup(prose.to_html(str(entry.get("beginner") or ""), where=f"glossary: {entry['term']}")),
+                "expert": Markup(prose.to_html(str(entry.get("expert") or ""), where=f"glossary: {entry['term']}")),
             }
             for entry in manifest.get("glossary") or []
         ],
@@ -94,33 +95,33 @@ def _parts(
     manifest: Mapping[str, Any], recipe: Mapping[str, Any], sources: Mapping[str, str], marked: glossary.Terms
 ) -> dict[str, Any]:
     """What was recorded, drawn and published."""
-    listings = listing.listings({name: text for name, text in sources.items() if name != recipe.get("checks")})
+    listings = listing.make_listings({name: text for name, text in sources.items() if name != recipe.get("checks")})
     return {
-        "experiment": example.experiment(manifest, recipe, marked),
-        "questions": view_models.questions(recipe),
-        "steps": view_models.steps(manifest, sources, listings, marked),
-        "layers": view_models.layers(manifest, sources),
+        "experiment": example.make_experiment(manifest, recipe, marked),
+        "questions": view_models.make_questions(recipe),
+        "steps": view_models.make_steps(manifest, sources, listings, marked),
+        "layers": view_models.make_layer_rows(manifest, sources),
         "nodes": len(manifest.get("layers") or []),
         "idle": [str(name) for name in manifest.get("idle") or []],
         "unused": [str(name) for name in manifest.get("unusedInputs") or []],
         "listings": listings,
         "checks_file": recipe.get("checks") or "",
         "class_name": str(manifest.get("className") or ""),
-        "checks": view_models.checks(manifest),
-        "replay": view_models.replay(manifest),
-        "repeat": provenance.repeat(manifest, recipe),
-        "files": view_models.files(manifest),
-        "facts": provenance.facts(manifest),
-        "settings": provenance.settings(manifest),
-        "digests": provenance.digests(manifest),
-        "citation": citation.citation(manifest),
+        "checks": view_models.make_checks(manifest),
+        "replay": view_models.make_replay(manifest),
+        "repeat": provenance.make_repeat(manifest, recipe),
+        "files": view_models.list_files(manifest),
+        "facts": provenance.list_facts(manifest),
+        "settings": provenance.list_settings(manifest),
+        "digests": provenance.list_digests(manifest),
+        "citation": citation.make_citation(manifest),
         "page_data": {
             "slug": str(manifest.get("slug") or "lesson"),
-            "figures": example.figure_values(manifest),
-            "metrics": example.metric_values(manifest),
-            "records": view_models.records(manifest, recipe),
-            "places": view_models.places(manifest, sources),
-            "parents": view_models.parents(manifest),
+            "figures": example.collect_figure_values(manifest),
+            "metrics": example.collect_metric_values(manifest),
+            "records": view_models.list_records(manifest, recipe),
+            "places": view_models.locate_layers(manifest, sources),
+            "parents": view_models.find_parents(manifest),
         },
     }
 
@@ -131,8 +132,8 @@ def _milestone(told: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     return {
         "kicker": " · ".join(str(told[key]) for key in ("kind", "year") if told.get(key)),
-        "name": Markup(prose.inline(str(told.get("name") or ""))),
-        "fidelity": Markup(prose.html(str(told.get("fidelity") or ""), where="milestone.fidelity")),
+        "name": Markup(prose.to_inline(str(told.get("name") or ""))),
+        "fidelity": Markup(prose.to_html(str(told.get("fidelity") or ""), where="milestone.fidelity")),
         "papers": [_paper(paper) for paper in told.get("papers") or []],
     }
 
@@ -140,4 +141,4 @@ def _milestone(told: Mapping[str, Any]) -> dict[str, Any]:
 def _paper(paper: Mapping[str, Any]) -> dict[str, str]:
     """A paper's title and address; what is no web address is shown without a link."""
     url = str(paper.get("url") or "")
-    return {"title": prose.plain(str(paper.get("title") or url)), "url": url if prose.is_web_address(url) else ""}
+    return {"title": prose.to_text(str(paper.get("title") or url)), "url": url if prose.is_web_address(url) else ""}

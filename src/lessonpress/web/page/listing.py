@@ -41,24 +41,24 @@ class Listing:
     lines: tuple[Line, ...]
 
 
-def listings(sources: Mapping[str, str]) -> tuple[Listing, ...]:
+def make_listings(sources: Mapping[str, str]) -> tuple[Listing, ...]:
     """Every source file, in the order given, highlighted by what its name ends in."""
     return tuple(_listing(name, at, text) for at, (name, text) in enumerate(sources.items()))
 
 
-def anchors(sources: Mapping[str, str]) -> dict[str, str]:
+def make_anchors(sources: Mapping[str, str]) -> dict[str, str]:
     """The start of each file's line anchors; the file's place stands for its name, which may hold any character."""
     return {name: f"s{at}-" for at, name in enumerate(sources)}
 
 
-def excerpt(lines: Sequence[Line]) -> tuple[Line, ...]:
+def cut_excerpt(lines: Sequence[Line]) -> tuple[Line, ...]:
     """A few lines without the indentation that they share."""
     depths = [len(found.group()) for line in lines if line.html.strip() and (found := _INDENT.match(line.html))]
     return tuple(replace(line, html=line.html[min(depths, default=0) :]) for line in lines)
 
 
 def _listing(name: str, at: int, text: str) -> Listing:
-    clean = prose.visible(text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
+    clean = prose.make_visible(text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
     lines = _coloured(clean, _lexer(name)).rstrip("\n").split("\n")
     return Listing(name, tuple(Line(n, f"s{at}-{n}", Markup(line)) for n, line in enumerate(lines, start=1)))
 

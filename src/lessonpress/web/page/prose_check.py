@@ -20,7 +20,7 @@ _LINES = frozenset(["title", "question", "license", "curator", "label", "name", 
 _WORDS = (Axis, Control, Paper)  # their texts are shown as words, with TeX left as it is typed
 
 
-def unreadable(read: Lesson, sentences: Sequence[tuple[str, str]] = ()) -> list[LessonError]:
+def find_unreadable(read: Lesson, sentences: Sequence[tuple[str, str]] = ()) -> list[LessonError]:
     """A LessonError for each text of the recipe, and each (place, sentence) of a check, that the page cannot show.
 
     Expressions in prose count as numbers, whether their values are known yet or not.
@@ -32,7 +32,7 @@ def unreadable(read: Lesson, sentences: Sequence[tuple[str, str]] = ()) -> list[
 
 def _fault(where: str, text: str, block: bool) -> LessonError | None:
     try:
-        (prose.html if block else prose.inline)(binding.blank(text), where=where)
+        (prose.to_html if block else prose.to_inline)(binding.blank_expressions(text), where=where)
     except LessonError as error:
         return error
     return None

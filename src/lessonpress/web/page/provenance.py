@@ -37,7 +37,7 @@ class Fact:
     volatile: bool = False
 
 
-def repeat(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Repeat:
+def make_repeat(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Repeat:
     """The commands for both kinds of shell, the inputs of the run and the last lines it prints."""
     provenance = manifest.get("provenance") or {}
     python = ".".join(str(provenance.get("python") or "3").split(".")[:2])
@@ -52,11 +52,11 @@ def repeat(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> Repeat:
         _expected(provenance),
         _inputs(provenance, recipe),
         _run(provenance, recipe),
-        training(provenance.get("prepared") or {}),
+        describe_training(provenance.get("prepared") or {}),
     )
 
 
-def training(told: Mapping[str, Any]) -> str:
+def describe_training(told: Mapping[str, Any]) -> str:
     """How the weights were made: `Trained by prepare() in model.py from seed 0: 300 steps, loss 2.77 → 0.031.`"""
     if not told:
         return ""
@@ -71,7 +71,7 @@ def training(told: Mapping[str, Any]) -> str:
     return words
 
 
-def facts(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
+def list_facts(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
     """When, where and with what the numbers were recorded.
 
     The same terms always appear, since a missing machine fact must not change what the page is.
@@ -82,9 +82,9 @@ def facts(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
         Fact("Commit", str(provenance.get("productRevision") or ""), True),
         Fact("Python", str(provenance.get("python") or ""), True),
         Fact("PyTorch", str(provenance.get("torch") or ""), True),
-        Fact("Platform", flat(provenance.get("platform") or provenance.get("host")), True),
-        Fact("CPU level", flat(provenance.get("cpu")), True),
-        Fact("Isolation", flat(_shown(provenance.get("isolation"))), True),
+        Fact("Platform", flatten_to_text(provenance.get("platform") or provenance.get("host")), True),
+        Fact("CPU level", flatten_to_text(provenance.get("cpu")), True),
+        Fact("Isolation", flatten_to_text(_shown(provenance.get("isolation"))), True),
     ]
     return tuple(Fact(each.term, each.text or "not recorded", each.volatile) for each in volatile)
 
@@ -96,14 +96,14 @@ def _shown(isolation: Any) -> Any:
     return {name: value for name, value in isolation.items() if name not in _MACHINE_ONLY and value not in ({}, [], "")}
 
 
-def settings(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
+def list_settings(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
     """The settings that make the numbers repeatable."""
     provenance = manifest.get("provenance") or {}
     told = dict(provenance.get("settings") or {})
-    return tuple(Fact(str(name), flat(value)) for name, value in told.items())
+    return tuple(Fact(str(name), flatten_to_text(value)) for name, value in told.items())
 
 
-def digests(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
+def list_digests(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
     """What identifies the lesson's content: revision, source and weights."""
     provenance = manifest.get("provenance") or {}
     told = [
@@ -116,7 +116,7 @@ def digests(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
     return tuple(each for each in told if each.text)
 
 
-def flat(value: Any) -> str:
+def flatten_to_text(value: Any) -> str:
     """Any JSON value as one line of words: `profile linux-strict · limits: wall 60, memory 4294967296`."""
     if isinstance(value, Mapping):
         return " · ".join(f"{name}: {_inner(part)}" if isinstance(part, Mapping) else f"{name} {_inner(part)}"

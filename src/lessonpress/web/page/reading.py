@@ -11,7 +11,7 @@ _MATHS = re.compile(r"<math\b.*?</math>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 
 
-def words(texts: Iterable[str]) -> int:
+def count_words(texts: Iterable[str]) -> int:
     """The number of words in rendered texts; a formula counts as three."""
     total = 0
     for text in texts:
@@ -20,6 +20,6 @@ def words(texts: Iterable[str]) -> int:
     return total
 
 
-def minutes(texts: Iterable[str], *, figures: int = 0) -> int:
+def estimate_minutes(texts: Iterable[str], *, figures: int = 0) -> int:
     """Whole minutes to read texts and look at `figures` figures for a quarter of a minute each; at least one."""
-    return max(1, math.ceil(words(texts) / PACE + figures / 4 - 0.25))
+    return max(1, math.ceil(count_words(texts) / PACE + figures / 4 - 0.25))

@@ -33,13 +33,13 @@ def render(template: str, **view: Any) -> str:
     Lesson text arrives as values and is escaped; no template text ever comes from a lesson.
     """
     text = _environment().get_template(template).render(policy=_POLICY, **view)
-    page = prose.visible(text)
+    page = prose.make_visible(text)
     return page.replace(_POLICY, _policy(page), 1)
 
 
 def text(template: str, **view: Any) -> str:
     """A template that is no page (a feed, a sitemap) filled with a view; values are escaped as in XML."""
-    return prose.visible(_environment().get_template(template).render(**view))
+    return prose.make_visible(_environment().get_template(template).render(**view))
 
 
 def data(value: Any) -> Markup:

@@ -57,7 +57,7 @@ class Retired:
     note: Markup
 
 
-def catalogue(lessons: Sequence[Mapping[str, Any]], *, title: str = "Lessons", base_url: str = "") -> str:
+def render_catalogue(lessons: Sequence[Mapping[str, Any]], *, title: str = "Lessons", base_url: str = "") -> str:
     """The site's front page, `results/index.html`: a card for each lesson, grouped by category.
 
     Each lesson is its current manifest; `current` may name the revision (else `revision` does) and `year` the year
@@ -73,30 +73,32 @@ def catalogue(lessons: Sequence[Mapping[str, Any]], *, title: str = "Lessons", b
     )  # fmt: skip
 
 
-def missing(*, title: str = "Lessons", base_url: str = "") -> str:
+def render_missing(*, title: str = "Lessons", base_url: str = "") -> str:
     """The page for an address that leads nowhere, `results/404.html`; its link needs `base_url`: it has no place."""
     return rendering.render("missing.html.jinja", title=title, front=f"{base_url}/index.html" if base_url else "/")
 
 
-def waiting(message: str = "") -> str:
+def render_waiting(message: str = "") -> str:
     """The page that a live preview shows while there is none of the lesson: why, or that it is being made."""
     return rendering.render("waiting.html.jinja", message=message)
 
 
-def feed(entries: Sequence[Mapping[str, Any]], *, title: str, base_url: str) -> str:
+def render_feed(entries: Sequence[Mapping[str, Any]], *, title: str, base_url: str) -> str:
     """An Atom feed of the newest revisions: entries `{slug, title, summary, revision, publishedAt, note, reasons}`."""
     newest = sorted(entries, key=lambda entry: (entry["publishedAt"], entry["slug"], entry["revision"]), reverse=True)
-    kept = [{**entry, "title": prose.plain(str(entry["title"])), "href": f"{base_url}/models/{quote(entry['slug'])}/"
+    kept = [{**entry, "title": prose.to_text(str(entry["title"])), "href": f"{base_url}/models/{quote(entry['slug'])}/"
              f"{quote(entry['revision'])}/index.html"} for entry in newest[:FEED]]  # fmt: skip
     return rendering.text("feed.xml.jinja", entries=kept, title=title, base_url=base_url)
 
 
-def sitemap(addresses: Sequence[str], *, base_url: str) -> str:
+def render_sitemap(addresses: Sequence[str], *, base_url: str) -> str:
     """A sitemap of pages, given by their addresses relative to the site's root."""
     return rendering.text("sitemap.xml.jinja", addresses=[f"{base_url}/{quote(each)}" for each in sorted(addresses)])
 
 
-def history(slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapping[str, Mapping[str, Any]]) -> str:
+def render_history(
+    slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapping[str, Mapping[str, Any]]
+) -> str:
     """A lesson's `results/models/<slug>/index.html`: the current revision first, then every event, newest first.
 
     `revisions` is the content of revisions.json; `manifests` holds what manifests are at hand, by revision (it may be
@@ -109,9 +111,9 @@ def history(slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapp
     return rendering.render(
         "history.html.jinja",
         slug=slug,
-        title=Markup(prose.inline(title)),
-        plain_title=prose.plain(title),
-        question=Markup(prose.inline(str(told.get("question") or ""))),
+        title=Markup(prose.to_inline(title)),
+        plain_title=prose.to_text(title),
+        question=Markup(prose.to_inline(str(told.get("question") or ""))),
         latest=latest,
         pinned=str(revisions.get("pinned") or ""),
         retired=_retired(revisions.get("retired")),
@@ -126,10 +128,10 @@ def _card(lesson: Mapping[str, Any]) -> Card:
     year = lesson.get("year") or (lesson.get("milestone") or {}).get("year") or ""
     return Card(
         slug,
-        Markup(prose.inline(title)),
-        prose.plain(title),
-        Markup(prose.inline(str(lesson.get("question") or ""))),
-        prose.plain(str(lesson.get("category") or _OTHER)),
+        Markup(prose.to_inline(title)),
+        prose.to_text(title),
+        Markup(prose.to_inline(str(lesson.get("question") or ""))),
+        prose.to_text(str(lesson.get("category") or _OTHER)),
         tuple(str(tag) for tag in lesson.get("tags") or []),
         str(year),
         f"{folder}/index.html",
@@ -144,7 +146,7 @@ def _words(lesson: Mapping[str, Any]) -> str:
     milestone = lesson.get("milestone") or {}
     terms = [entry.get("term") for entry in lesson.get("glossary") or []]
     parts = [*told, milestone.get("name"), milestone.get("year"), *(lesson.get("tags") or []), *terms]
-    found = prose.plain(" ".join(str(part) for part in parts if part)).lower().split()
+    found = prose.to_text(" ".join(str(part) for part in parts if part)).lower().split()
     return " ".join(dict.fromkeys(found))
 
 
@@ -165,7 +167,7 @@ def _retired(told: Mapping[str, Any] | None) -> Retired | None:
         return None
     to = str(told.get("to") or "")
     return Retired(str(told.get("at") or "")[:10], to, f"../{quote(to)}/index.html" if to else "",
-                   Markup(prose.inline(str(told.get("note") or ""))))  # fmt: skip
+                   Markup(prose.to_inline(str(told.get("note") or ""))))  # fmt: skip
 
 
 def _event(entry: Mapping[str, Any], current: str) -> Event:
@@ -175,6 +177,6 @@ def _event(entry: Mapping[str, Any], current: str) -> Event:
         f"{quote(revision)}/index.html",
         str(entry.get("publishedAt") or "")[:10],
         tuple(str(reason) for reason in entry.get("reasons") or []),
-        Markup(prose.inline(str(entry.get("note") or ""))),
+        Markup(prose.to_inline(str(entry.get("note") or ""))),
         revision == current,
     )

@@ -98,13 +98,13 @@ class File:
     sha256: str
 
 
-def places(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[tuple[Any, ...]]]:
+def locate_layers(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[tuple[Any, ...]]]:
     """For each node the stretches of source it is called from and declared at.
 
     Each is (file's anchor, first line, last line) where it is declared, and for a call also (column, end column), from
     1, the end exclusive.
     """
-    anchors = listing.anchors(sources)
+    anchors = listing.make_anchors(sources)
     found: dict[str, list[tuple[Any, ...]]] = {}
     layers = manifest.get("layers") or []
     aimed = {step.get("target") for step in manifest.get("steps") or []}
@@ -120,7 +120,7 @@ def _stretch(spot: Mapping[str, Any], anchor: str) -> tuple[Any, ...]:
     return (*lines, spot["column"], spot["endColumn"]) if spot.get("column") and spot.get("endColumn") else lines
 
 
-def records(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, list[str]]:
+def list_records(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, list[str]]:
     """For each node the figures that were recorded there, as `matrices/0`."""
     record = (recipe.get("experiment") or {}).get("record") or {}
     known = {layer["id"] for layer in manifest.get("layers") or []}
@@ -133,7 +133,7 @@ def records(manifest: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def recorded_only(manifest: Mapping[str, Any]) -> str:
+def explain_recorded_only(manifest: Mapping[str, Any]) -> str:
     """Why a page cannot compute its lesson, as the end of a sentence."""
     told = manifest.get("replay") or {}
     if told.get("uncovered"):
@@ -143,7 +143,7 @@ def recorded_only(manifest: Mapping[str, Any]) -> str:
     return "its numbers are too many for a page" if told.get("covered") else "it was published without a program"
 
 
-def steps(
+def make_steps(
     manifest: Mapping[str, Any], sources: Mapping[str, str], listings: Sequence[listing.Listing], marked: glossary.Terms
 ) -> tuple[Step, ...]:
     """The steps in order, each with its node in words and the source it runs."""
@@ -153,8 +153,8 @@ def steps(
         Step(
             str(step["id"]),
             str(step.get("target") or ""),
-            Markup(prose.inline(str(step.get("title") or step["id"]), where=f"step {step['id']}: title")),
-            marked.mark(prose.html(str(step.get("note") or ""), where=f"step {step['id']}: note")),
+            Markup(prose.to_inline(str(step.get("title") or step["id"]), where=f"step {step['id']}: title")),
+            marked.mark(prose.to_html(str(step.get("note") or ""), where=f"step {step['id']}: note")),
             _layer_words(layers.get(step.get("target"))),
             _quoted(layers.get(step.get("target")), sources, lines),
             step["id"] == manifest.get("openingStep"),
@@ -163,23 +163,22 @@ def steps(
     )
 
 
-def questions(recipe: Mapping[str, Any]) -> tuple[Question, ...]:
+def make_questions(recipe: Mapping[str, Any]) -> tuple[Question, ...]:
     """The questions of a recipe whose answers are computed already."""
     told = recipe.get("questions") or []
     return tuple(
         Question(
-            Markup(prose.html(str(each["prompt"]), where=f"question {each['id']}: prompt")),
-            tuple(
-                Markup(prose.inline(str(option), where=f"question {each['id']}: option")) for option in each["options"]
-            ),
+            Markup(prose.to_html(str(each["prompt"]), where=f"question {each['id']}: prompt")),
+            tuple(Markup(prose.to_inline(str(option), where=f"question {each['id']}: option"))
+                  for option in each["options"]),
             each["options"].index(each["answer"]) if each["answer"] in each["options"] else -1,
-            Markup(prose.inline(str(each["answer"]), where=f"question {each['id']}: answer")),
+            Markup(prose.to_inline(str(each["answer"]), where=f"question {each['id']}: answer")),
         )
         for each in told
-    )
+    )  # fmt: skip
 
 
-def parents(manifest: Mapping[str, Any]) -> dict[str, str]:
+def find_parents(manifest: Mapping[str, Any]) -> dict[str, str]:
     """The modules around nodes whose ids do not tell: `a.b` is inside `a`, `add@a#0` too."""
     layers = manifest.get("layers") or []
     told = ((str(layer["id"]), layer.get("parent")) for layer in layers)
@@ -191,7 +190,7 @@ def _scope(name: str) -> str:
     return operation[1] if operation else name.rpartition(".")[0]
 
 
-def layers(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[LayerRow, ...]:
+def make_layer_rows(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[LayerRow, ...]:
     """The graph as a table: what a reader who cannot see the picture gets, and more."""
     return tuple(
         LayerRow(
@@ -206,28 +205,31 @@ def layers(manifest: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Lay
     )
 
 
-def checks(manifest: Mapping[str, Any]) -> tuple[Check, ...]:
+def make_checks(manifest: Mapping[str, Any]) -> tuple[Check, ...]:
     """The numerical checks; a manifest that has only sentences (as older ones do) gives checks without evidence."""
     told = manifest.get("checks")
     if told is None:
         told = [{"sentence": text} for text in (manifest.get("provenance") or {}).get("numericalChecks") or []]
     return tuple(
         Check(
-            Markup(prose.inline(str(check.get("sentence") or check.get("id") or ""), where="checks: sentence")),
+            Markup(prose.to_inline(str(check.get("sentence") or check.get("id") or ""), where="checks: sentence")),
             bool(check.get("passed", True)),
             _number(check.get("measured")),
             {"<=": "≤", ">=": "≥"}.get(str(check.get("sense")), str(check.get("sense") or "")),
             _number(check.get("bound")),
             _number(check.get("margin")),
-            tuple(Markup(prose.inline(str(mutant.get("sentence") or mutant.get("id") or ""), where="mutants: sentence"))
-                  for mutant in check.get("mutants") or []),
+            tuple(map(_mutant_sentence, check.get("mutants") or [])),
             sum(bool(mutant.get("failed")) for mutant in check.get("mutants") or []),
         )
         for check in told
     )
 
 
-def replay(manifest: Mapping[str, Any]) -> Replay | None:
+def _mutant_sentence(mutant: Mapping[str, Any]) -> Markup:
+    return Markup(prose.to_inline(str(mutant.get("sentence") or mutant.get("id") or ""), where="mutants: sentence"))
+
+
+def make_replay(manifest: Mapping[str, Any]) -> Replay | None:
     """The certificate that the published graph can be run, or why it cannot; None where nothing is said."""
     told = manifest.get("replay")
     if not told:
@@ -236,22 +238,22 @@ def replay(manifest: Mapping[str, Any]) -> Replay | None:
     return Replay(bool(told.get("covered")) and not uncovered, tuple(uncovered), _number(told.get("maxDifference")))
 
 
-def files(manifest: Mapping[str, Any]) -> tuple[File, ...]:
+def list_files(manifest: Mapping[str, Any]) -> tuple[File, ...]:
     """Every file of the revision that the manifest lists, and last those that hold the manifest or its digest."""
     listed = manifest.get("files") or {}
     names = [name for name in listed if name not in {"index.html", *_ALWAYS}]
     return tuple(_told_file(name, listed.get(name)) for name in (*names, *_ALWAYS))
 
 
-def relative(name: str) -> str:
+def make_link(name: str) -> str:
     """A file beside the page as a link: `./` first and escaped, so that no name can be taken for a scheme."""
     return "./" + quote(name)
 
 
 def _told_file(name: str, told: Mapping[str, Any] | None) -> File:
     if told is None:
-        return File(name, relative(name), "", "")
-    return File(name, relative(name), numbers.size(int(told["bytes"])), str(told["sha256"]))
+        return File(name, make_link(name), "", "")
+    return File(name, make_link(name), numbers.size(int(told["bytes"])), str(told["sha256"]))
 
 
 def _layer_words(layer: Mapping[str, Any] | None) -> str:
@@ -268,13 +270,13 @@ def _quoted(
     """Where a node is called (or else declared), each place once, with its lines where `lines` has them."""
     if layer is None:
         return ()
-    anchors = listing.anchors(sources)
+    anchors = listing.make_anchors(sources)
     spots = layer.get("called") or ([layer["source"]] if layer.get("source") else [])
     found: dict[str, Place] = {}
     for spot in spots:
         name, first, last = _file(spot, sources), spot["line"], spot.get("endLine") or spot["line"]
         words = f"{name}, line {first}" if first == last else f"{name}, lines {first} to {last}"
-        quoted = listing.excerpt(lines.get(name, ())[first - 1 : min(last, first - 1 + _EXCERPT)])
+        quoted = listing.cut_excerpt(lines.get(name, ())[first - 1 : min(last, first - 1 + _EXCERPT)])
         if name in anchors:
             found.setdefault(words, Place(words, f"{anchors[name]}{first}", quoted))
     return tuple(found.values())

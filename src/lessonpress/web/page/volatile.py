@@ -10,7 +10,7 @@ NO_REVISION = "0" * 16
 _VOLATILE = re.compile(r"<([a-z]+) data-volatile(?: [^<>]*)?>[^<]*(?=</\1>)")
 
 
-def blanked(html: str, revision: str) -> str:
+def blank_page(html: str, revision: str) -> str:
     """The page as it enters its own identity: every volatile element emptied, the revision id replaced by zeros."""
     stripped = _VOLATILE.sub(_emptied, html)
     return stripped.replace(revision, NO_REVISION) if revision else stripped
