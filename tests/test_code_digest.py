@@ -3,6 +3,7 @@
 import ast
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from lessonpress.build import code_digest
 from lessonpress.core import resources
 from lessonpress.core.settings import Config, Isolation, Limits
+from lessonpress.replay import operations
 from tests import tiny
 from tests.test_layers import imports_of, module_of
 
@@ -59,7 +61,15 @@ def reach(begin: str) -> set[str]:
         if one not in seen:
             seen.add(one)
             waiting += named(one) if one != "build.steps" else ()
+            waiting += loaded_families() if one == "replay.operations" else ()
     return seen
+
+
+def loaded_families() -> list[str]:
+    """The modules with the kernels of the operations, which are found by their folders: those that Python loaded."""
+    assert operations.FAMILIES
+    return [name.removeprefix("lessonpress.") for name in sys.modules
+            if re.fullmatch(rf"{re.escape(operations.__name__)}\.\w+\.kernels", name)]  # fmt: skip
 
 
 def outside(modules: set[str] | frozenset[str]) -> set[str]:

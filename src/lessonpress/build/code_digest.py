@@ -97,7 +97,14 @@ def _reached(package: Path, step: str) -> frozenset[str]:
         if module not in seen and (path := _file(package, module)):
             seen.add(module)
             waiting += _named(package, path) if module != NAMES_ALL else ()
+            waiting += _families(package) if module == KERNELS else ()
     return frozenset(seen)
+
+
+def _families(package: Path) -> list[str]:
+    """The modules with the numpy kernels, which `replay.operations` finds by their folders and no import names."""
+    folder = package / KERNELS.replace(".", "/")
+    return [f"{KERNELS}.{path.parent.name}.kernels" for path in folder.glob("*/kernels.py")]
 
 
 @functools.cache

@@ -1,19 +1,12 @@
-"""The operation table that replays a lesson: every operation with its numpy and its JavaScript kernel."""
+"""The operation table that replays a lesson: every operation with its numpy and its JavaScript kernel.
 
-from lessonpress.replay.operations import (
-    activations,
-    attention,
-    convolution,
-    creation,
-    elementwise,
-    indexing,
-    losses,
-    normalisation,
-    products,
-    recurrent,
-    reductions,
-    shapes,
-)
+A family of operations is a folder beside this file: `kernels.py`, `kernels.js`, how a page explains one number of a
+result (`explain.js`), and `cases.py`, which the tests alone import. A new folder is found by itself.
+"""
+
+import importlib
+from pathlib import Path
+
 from lessonpress.replay.operations.interpreter import Program, Step, execute, run
 from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, settle
 from lessonpress.replay.operations.script import javascript, kernels
@@ -30,20 +23,9 @@ from lessonpress.replay.operations.table import (
     resolve_layer,
 )
 
-FAMILIES = (
-    activations,
-    attention,
-    convolution,
-    creation,
-    elementwise,
-    indexing,
-    losses,
-    normalisation,
-    products,
-    recurrent,
-    reductions,
-    shapes,
-)
+FAMILIES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/kernels.py")))
+for _family in FAMILIES:  # each enters its rows into the table; none of its names is used here
+    importlib.import_module(f"{__name__}.{_family}.kernels")
 
 __all__ = [
     "FAMILIES",

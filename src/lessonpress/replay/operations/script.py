@@ -19,7 +19,13 @@ def interpreter() -> str:
 @cache
 def definitions() -> dict[str, str]:
     """Every definition of the kernel files by name: `op.add` for a kernel, `erf` for what kernels share."""
-    return parted("op", [path for path in sorted(_HERE.glob("*.js")) if path.name != "interpreter.js"])
+    return parted("op", sorted(_HERE.glob("*/kernels.js")))
+
+
+@cache
+def explanations() -> dict[str, str]:
+    """Every definition of the families' explanations by name: `EXPLAIN.sum` for an operation."""
+    return parted("EXPLAIN", sorted(_HERE.glob("*/explain.js")))
 
 
 def parted(table: str, paths: Iterable[Path]) -> dict[str, str]:
@@ -36,7 +42,7 @@ def parted(table: str, paths: Iterable[Path]) -> dict[str, str]:
         for here, following in zip(starts, [*starts[1:], None], strict=True):
             name = f"{table}.{here[1]}" if here[1] else here[2]
             if name in found:
-                raise ValueError(f"{path.name}: {name} is defined twice")
+                raise ValueError(f"{path.parent.name}/{path.name}: {name} is defined twice")
             found[name] = text[here.start() : following.start() if following else None].rstrip()
     return found
 

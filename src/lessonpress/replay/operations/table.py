@@ -2,7 +2,7 @@
 
 A row's Python kernel states the parameters in torch's order with torch's defaults, so its signature is what turns
 positional arguments into named ones. Its JavaScript kernel has the same name and the same order and stands in the
-file beside (`reductions.py`, `reductions.js`).
+file beside (`reductions/kernels.py`, `reductions/kernels.js`).
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Bound:
 TABLE: dict[str, Operation] = {}
 ALIASES: dict[str, str] = {}
 REWRITES: dict[str, Callable[..., Rewritten]] = {}
+BROADCASTING: set[str] = set()  # families that compute element by element, on arrays of shapes that broadcast
 
 RANDOM = frozenset(
     [
@@ -67,6 +68,11 @@ WITHOUT_EFFECT = frozenset(
 )
 
 
+def _family_of(kernel: Kernel) -> str:
+    """The folder that holds a kernel: `elementwise` for `….operations.elementwise.kernels`."""
+    return kernel.__module__.split(".")[-2]
+
+
 def operation(
     name: str, *, view: bool = False, writes: bool = False, variadic: str | None = None
 ) -> Callable[[Kernel], Kernel]:
@@ -74,7 +80,7 @@ def operation(
 
     def enter(kernel: Kernel) -> Kernel:
         names = tuple(inspect.signature(kernel).parameters)
-        family = kernel.__module__.rsplit(".", 1)[-1]
+        family = _family_of(kernel)
         TABLE[name] = Operation(name, kernel, names, family, view=view, writes=writes, variadic=variadic)
         return kernel
 
@@ -89,7 +95,7 @@ def layer(*, view: bool = False, writes: bool = False, **options: Any) -> Callab
 
     def enter(kernel: Kernel) -> Kernel:
         name, names = kernel.__name__, tuple(inspect.signature(kernel).parameters)
-        family = kernel.__module__.rsplit(".", 1)[-1]
+        family = _family_of(kernel)
         TABLE[name] = Operation(name, kernel, names, family, view=view, writes=writes, layer=True, options=options)
         return kernel
 
@@ -168,7 +174,7 @@ def perform(bound: Bound, args: Sequence[Any]) -> Any:
     Results are float64, int64 or bool arrays (or nested lists of them); view operations share memory with their
     argument, in-place ones return the argument itself.
     """
-    if bound.operation.family in ("elementwise", "activations"):
+    if bound.operation.family in BROADCASTING:
         _affordable(args)
     with np.errstate(all="ignore"):
         result = _settled(_call(bound.operation, args))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +52,6 @@ def _machine(live: Mapping[str, Any]) -> str:
 
 def _explanations(live: Mapping[str, Any]) -> list[str]:
     """How single numbers of the program's operations arise, for those that explain.js alone cannot write out."""
-    known = _explained()
+    known = script.explanations()
     names = [name for name in (f"EXPLAIN.{each}" for each in live["program"]["operations"]) if name in known]
     return script.chosen(known, names, lambda name: script.mentioned("EXPLAIN", known, name))
-
-
-@cache
-def _explained() -> dict[str, str]:
-    """The definitions of the explanations' files by name: `EXPLAIN.sum` for an operation."""
-    return script.parted("EXPLAIN", sorted((rendering.templates_folder() / "script" / "explain").glob("*.js")))

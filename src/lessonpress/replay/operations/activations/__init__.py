@@ -1,0 +1,1 @@
+"""The activation functions, as operations and as leaf modules."""

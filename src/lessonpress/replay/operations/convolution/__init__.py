@@ -1,0 +1,1 @@
+"""Convolutions and pooling over one or two axes."""

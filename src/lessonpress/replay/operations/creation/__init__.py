@@ -1,0 +1,1 @@
+"""Arrays that arise from numbers alone."""

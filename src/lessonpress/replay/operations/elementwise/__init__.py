@@ -1,0 +1,1 @@
+"""Arithmetic, comparisons, logic and the elementary functions, element by element with broadcasting."""

@@ -1,0 +1,187 @@
+// Arithmetic, comparisons, logic and the elementary functions: the JavaScript of kernels.py.
+const real = (f, ...xs) => map(FLOAT, f, ...xs);
+const same = (f, ...xs) => map(kindOf(...xs), f, ...xs);
+const test = (f, ...xs) => map(BOOL, f, ...xs);
+
+op.exp = (x) => real(Math.exp, x);
+op.exp2 = (x) => real((v) => 2 ** v, x);
+op.expm1 = (x) => real(Math.expm1, x);
+op.log = (x) => real(Math.log, x);
+op.log2 = (x) => real(Math.log2, x);
+op.log10 = (x) => real(Math.log10, x);
+op.log1p = (x) => real(Math.log1p, x);
+op.sqrt = (x) => real(Math.sqrt, x);
+op.rsqrt = (x) => real((v) => 1 / Math.sqrt(v), x);
+op.reciprocal = (x) => real((v) => 1 / v, x);
+op.sin = (x) => real(Math.sin, x);
+op.cos = (x) => real(Math.cos, x);
+op.tan = (x) => real(Math.tan, x);
+op.asin = (x) => real(Math.asin, x);
+op.acos = (x) => real(Math.acos, x);
+op.atan = (x) => real(Math.atan, x);
+op.sinh = (x) => real(Math.sinh, x);
+op.cosh = (x) => real(Math.cosh, x);
+op.tanh = (x) => real(Math.tanh, x);
+op.asinh = (x) => real(Math.asinh, x);
+op.acosh = (x) => real(Math.acosh, x);
+op.atanh = (x) => real(Math.atanh, x);
+op.deg2rad = (x) => real((v) => (v * Math.PI) / 180, x);
+op.rad2deg = (x) => real((v) => (v * 180) / Math.PI, x);
+
+// The complement by Lentz's continued fraction (Abramowitz & Stegun 7.1.14), for x >= 2.
+const erfcTail = (x) => {
+  if (x > 27) return 0;
+  let [c, d, f] = [x, 0, x];
+  for (let n = 1; n < 200; n++) {
+    d = 1 / (x + (n / 2) * d);
+    c = x + n / 2 / c;
+    f *= c * d;
+    if (Math.abs(c * d - 1) < 1e-16) break;
+  }
+  return Math.exp(-x * x) / (f * Math.sqrt(Math.PI));
+};
+// The error function by its series of positive terms (Abramowitz & Stegun 7.1.6), for |x| < 2.
+const erfSeries = (x) => {
+  let [term, sum] = [x, x];
+  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) sum += term *= (2 * x * x) / (2 * n + 1);
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+};
+const erf = (x) => (Math.abs(x) < 2 ? erfSeries(x) : Number.isNaN(x) ? x : Math.sign(x) * (1 - erfcTail(Math.abs(x))));
+const erfc = (x) => (x < 2 || Number.isNaN(x) ? 1 - erf(x) : erfcTail(x));
+
+op.erf = (x) => real(erf, x);
+op.erfc = (x) => real(erfc, x);
+op.abs = (x) => same(Math.abs, x);
+op.neg = (x) => same((v) => -v, x);
+op.positive = (x) => same((v) => v, x);
+op.square = (x) => same((v) => v * v, x);
+op.sign = (x) => same((v) => (v > 0) - (v < 0), x);
+op.floor = (x) => same(Math.floor, x);
+op.ceil = (x) => same(Math.ceil, x);
+op.trunc = (x) => same(Math.trunc, x);
+op.frac = (x) => real((v) => v - Math.trunc(v), x);
+op.isnan = (x) => test(Number.isNaN, x);
+op.isinf = (x) => test((v) => Math.abs(v) === Infinity, x);
+op.isfinite = (x) => test(Number.isFinite, x);
+op.logical_not = (x) => test((v) => v === 0, x);
+op.bitwise_not = (x) => same(kindOf(x) === BOOL ? (v) => 1 - v : (v) => -v - 1, x);
+
+const modulo = (a, b) => {
+  const r = a % b;
+  return r !== 0 && r < 0 !== b < 0 ? r + b : r;
+};
+const floorDivide = (a, b) => {
+  if (b === 0) return a / b;
+  const quotient = (a - modulo(a, b)) / b;
+  const whole = Math.floor(quotient);
+  return quotient - whole > 0.5 ? whole + 1 : whole;
+};
+// Integers by squaring, which is exact; floats as C's pow, of which JavaScript's differs in two corners.
+const power = (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b);
+const wholePower = (a, b) => {
+  if (b < 0) return refuse("an integer to a negative power");
+  let [result, base] = [1, a];
+  for (let n = b; n > 0; n = Math.floor(n / 2)) {
+    if (n % 2) result *= base;
+    base *= base;
+  }
+  return result;
+};
+// Bits of integers up to 2 ** 53, which are wider than JavaScript's own bit operators.
+const bits = (f) => (a, b) => Number(BigInt.asIntN(64, f(BigInt(a), BigInt(b))));
+
+op.add = (input, other, alpha) => map(kindOf(input, other), (a, b) => a + alpha * b, input, other);
+op.sub = (input, other, alpha) => map(kindOf(input, other), (a, b) => a - alpha * b, input, other);
+op.mul = (input, other) => same((a, b) => a * b, input, other);
+op.div = (input, other, mode) => {
+  if (mode === null) return real((a, b) => a / b, input, other);
+  return same(mode === "floor" ? floorDivide : (a, b) => Math.trunc(a / b), input, other);
+};
+op.floor_divide = (input, other) => same(floorDivide, input, other);
+op.remainder = (input, other) => same(modulo, input, other);
+op.fmod = (input, other) => same((a, b) => a % b, input, other);
+op.pow = (input, exponent) => same(kindOf(input, exponent) === FLOAT ? power : wholePower, input, exponent);
+op.float_power = (input, exponent) => real(power, input, exponent);
+op.logaddexp = (input, other) =>
+  real((a, b) => (a === b ? a + Math.LN2 : Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)))), input, other);
+op.logit = (input, eps) => real((v) => {
+  const x = eps === null ? v : Math.min(Math.max(v, eps), 1 - eps);
+  return Math.log(x / (1 - x));
+}, input);
+op.maximum = (input, other) => same((a, b) => Math.max(a, b), input, other);
+op.minimum = (input, other) => same((a, b) => Math.min(a, b), input, other);
+op.fmax = (input, other) => same((a, b) => (a >= b || Number.isNaN(b) ? a : b), input, other);
+op.fmin = (input, other) => same((a, b) => (a <= b || Number.isNaN(b) ? a : b), input, other);
+op.atan2 = (input, other) => real(Math.atan2, input, other);
+op.hypot = (input, other) => real((a, b) => Math.hypot(a, b), input, other);
+op.xlogy = (input, other) => real((a, b) => (a === 0 && !Number.isNaN(b) ? 0 : a * Math.log(b)), input, other);
+op.eq = (input, other) => test((a, b) => a === b, input, other);
+op.ne = (input, other) => test((a, b) => a !== b, input, other);
+op.lt = (input, other) => test((a, b) => a < b, input, other);
+op.le = (input, other) => test((a, b) => a <= b, input, other);
+op.gt = (input, other) => test((a, b) => a > b, input, other);
+op.ge = (input, other) => test((a, b) => a >= b, input, other);
+op.logical_and = (input, other) => test((a, b) => a !== 0 && b !== 0, input, other);
+op.logical_or = (input, other) => test((a, b) => a !== 0 || b !== 0, input, other);
+op.logical_xor = (input, other) => test((a, b) => (a !== 0) !== (b !== 0), input, other);
+op.bitwise_and = (input, other) => same(bits((a, b) => a & b), input, other);
+op.bitwise_or = (input, other) => same(bits((a, b) => a | b), input, other);
+op.bitwise_xor = (input, other) => same(bits((a, b) => a ^ b), input, other);
+op.bitwise_left_shift = (input, other) => same(bits((a, b) => a << b), input, other);
+op.bitwise_right_shift = (input, other) => same(bits((a, b) => a >> b), input, other);
+const rint = (v) => {
+  const low = Math.floor(v);
+  const over = v - low;
+  return over < 0.5 || (over === 0.5 && low % 2 === 0) ? low : over >= 0.5 ? low + 1 : v;
+};
+op.round = (input, decimals) => {
+  const scale = 10 ** Math.abs(decimals);
+  if (input.kind !== FLOAT) return copy(input);
+  return real(decimals >= 0 ? (v) => rint(v * scale) / scale : (v) => rint(v / scale) * scale, input);
+};
+op.clamp = (input, min, max) => {
+  const low = min === null ? copy(input) : same((a, b) => Math.max(a, b), input, min);
+  return max === null ? low : same((a, b) => Math.min(a, b), low, max);
+};
+op.lerp = (input, end, weight) => same((a, b, w) => a + w * (b - a), input, end, weight);
+op.addcmul = (input, tensor1, tensor2, value) => same((a, b, c) => a + value * b * c, input, tensor1, tensor2);
+op.addcdiv = (input, tensor1, tensor2, value) => real((a, b, c) => a + (value * b) / c, input, tensor1, tensor2);
+op.where = (condition, input, other) => map(kindOf(input, other), (c, a, b) => (c !== 0 ? a : b), condition, input, other);
+op.masked_fill = (input, mask, value) => map(input.kind, (a, m, v) => (m !== 0 ? v : a), input, mask, value);
+op.nan_to_num = (input, nan, posinf, neginf) => {
+  const to = (v, name) => (v === null ? refuse(`${name} without a replacement`) : Number(v));
+  return same((v) => {
+    if (Number.isNaN(v)) return Number(nan);
+    return v === Infinity ? to(posinf, "infinity") : v === -Infinity ? to(neginf, "-infinity") : v;
+  }, input);
+};
+
+const LIMITS = { uint8: [0, 255], int8: [-128, 127], int16: [-32768, 32767], int32: [-(2 ** 31), 2 ** 31 - 1] };
+op.cast = (input, dtype) => {
+  const kind = kindNamed(dtype);
+  const [low, high] = LIMITS[dtype] ?? [-(2 ** 53), 2 ** 53];
+  const fits = (v) => (v >= low && v <= high ? Math.trunc(v) : refuse(`a value does not fit into ${dtype}`));
+  return map(kind, kind === INT ? fits : (v) => v, input);
+};
+op.alias = (input) => input;
+op.clone = (input) => copy(input);
+op.contiguous = (input) => (isPacked(input) ? input : copy(input));
+op.copy = (input, src) => src;
+op.fill = (input, value) => map(input.kind, (a, v) => v, input, value);
+op.zero = (input) => nd(input.shape, input.kind);
+op.isclose = (input, other, rtol, atol, equalNan) => {
+  const near = (a, b) => a === b || (equalNan && Number.isNaN(a) && Number.isNaN(b));
+  const within = (a, b) => Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= atol + rtol * Math.abs(b);
+  return test((a, b) => near(a, b) || within(a, b), input, other);
+};
+op.allclose = (input, other, rtol, atol, equalNan) => {
+  return reduce(op.isclose(input, other, rtol, atol, equalNan), null, false, BOOL, (line) => +line.every((v) => v));
+};
+op.equal = (input, other) => {
+  if (String(input.shape) !== String(other.shape)) return arr(false);
+  return reduce(test((a, b) => a === b, input, other), null, false, BOOL, (line) => +line.every((v) => v));
+};
+op.normalize = (input, p, dim, eps) => {
+  const size = reduce(input, dim, true, FLOAT, (line) => lineNorm(line, p));
+  return real((a, n) => a / Math.max(n, eps), input, size);
+};

@@ -1,0 +1,1 @@
+"""Picking elements and writing them back: `x[…]`, `x[…] = y`, gather and scatter."""

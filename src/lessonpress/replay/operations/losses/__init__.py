@@ -1,0 +1,1 @@
+"""Losses, as operations and as leaf modules."""

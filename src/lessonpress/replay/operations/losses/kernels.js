@@ -1,0 +1,49 @@
+// Losses, as operations and as leaf modules: the JavaScript of kernels.py.
+const reducedLoss = (loss, reduction) => {
+  if (reduction === "none") return loss;
+  return reduction === "sum" ? op.sum(loss, null, false, null) : op.mean(loss, null, false);
+};
+op.mse_loss = (input, target, reduction) => reducedLoss(real((a, b) => (a - b) ** 2, input, target), reduction);
+op.l1_loss = (input, target, reduction) => reducedLoss(real((a, b) => Math.abs(a - b), input, target), reduction);
+op.binary_cross_entropy_with_logits = (input, target, reduction) =>
+  reducedLoss(real((x, t) => Math.max(x, 0) - x * t + Math.log1p(Math.exp(-Math.abs(x))), input, target), reduction);
+op.nll_loss = (input, target, ignored, reduction) => {
+  const [scores, classes] = input.shape.length > 1 ? [input, target] : [unsqueezed(input, 0), reshape(target, [1])];
+  const at = flat(classes);
+  const lines = permute(scores, [0, ...range(scores.shape.length).slice(2), 1]);
+  const [data, n] = [flat(lines), scores.shape[1]];
+  const loss = nd(target.shape, FLOAT, Float64Array.from(at, (c, i) => (c === ignored ? 0 : -data[i * n + c])));
+  const sum = total(loss.data);
+  if (reduction === "none") return loss;
+  return nd([], FLOAT, Float64Array.of(reduction === "sum" ? sum : sum / at.filter((c) => c !== ignored).length));
+};
+op.cross_entropy = (input, target, ignored, reduction, smoothing) => {
+  if (target.kind === FLOAT || smoothing > 0) refuse("cross_entropy with soft targets");
+  return op.nll_loss(op.log_softmax(input, input.shape.length > 1 ? 1 : 0), target, ignored, reduction);
+};
+op.binary_cross_entropy = (input, target, reduction) => {
+  const f = (x, t) => -(t * Math.max(Math.log(x), -100) + (1 - t) * Math.max(Math.log1p(-x), -100));
+  return reducedLoss(real(f, input, target), reduction);
+};
+op.huber_loss = (input, target, reduction, delta) => {
+  const f = (off) => (off < delta ? off ** 2 / 2 : delta * (off - delta / 2));
+  return reducedLoss(real((a, b) => f(Math.abs(a - b)), input, target), reduction);
+};
+op.smooth_l1_loss = (input, target, reduction, beta) => {
+  const f = (off) => (off < beta ? off ** 2 / 2 / beta : off - beta / 2);
+  return reducedLoss(real((a, b) => f(Math.abs(a - b)), input, target), reduction);
+};
+op.kl_div = (input, target, reduction, logTarget) => {
+  const plain = (x, t) => (t > 0 ? t * Math.log(t) : 0) - t * x;
+  const loss = real(logTarget ? (x, t) => Math.exp(t) * (t - x) : plain, input, target);
+  if (reduction !== "batchmean") return reducedLoss(loss, reduction);
+  return real((sum) => sum / input.shape[0], op.sum(loss, null, false, null));
+};
+const unweighted = (w, p) => (Object.keys(w).length ? refuse("a loss with weights") : p);
+op.MSELoss = (w, p, x, target) => op.mse_loss(x, target, p.reduction);
+op.L1Loss = (w, p, x, target) => op.l1_loss(x, target, p.reduction);
+op.BCELoss = (w, p, x, target) => op.binary_cross_entropy(x, target, unweighted(w, p).reduction);
+op.BCEWithLogitsLoss = (w, p, x, target) => op.binary_cross_entropy_with_logits(x, target, unweighted(w, p).reduction);
+op.NLLLoss = (w, p, x, target) => op.nll_loss(x, target, unweighted(w, p).ignore_index, p.reduction);
+op.CrossEntropyLoss = (w, p, x, target) =>
+  op.cross_entropy(x, target, unweighted(w, p).ignore_index, p.reduction, p.label_smoothing);

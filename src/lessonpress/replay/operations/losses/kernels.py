@@ -1,0 +1,153 @@
+"""Losses, as operations and as leaf modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lessonpress.replay.operations.activations.kernels import log_softmax
+from lessonpress.replay.operations.kinds import Array, Unsupported, real
+from lessonpress.replay.operations.table import Rewritten, layer, operation, rewrite
+
+Params = Mapping[str, Any]
+
+
+def _current(name: str) -> None:
+    """Enter a loss's call with the arguments that torch keeps for old code, which must be None."""
+
+    @rewrite(name)
+    def current(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
+        unused = ("weight", "size_average", "reduce", "pos_weight")
+        if any(kwargs.get(old) is not None for old in unused):
+            raise Unsupported(f"{name} with {' or '.join(unused)}")
+        return name, args, {key: value for key, value in kwargs.items() if key not in unused}
+
+
+for _name in [
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits",
+]:  # fmt: skip
+    _current(_name)
+
+
+def _reduced(loss: Array, reduction: str) -> Any:
+    """A loss for each element as `mean`, `sum` or (`none`) itself."""
+    if reduction == "none":
+        return loss
+    return loss.sum() if reduction == "sum" else loss.mean()
+
+
+@operation("mse_loss")
+def mse_loss(input: Array, target: Array, reduction: str = "mean") -> Any:
+    """The squared distance to the target."""
+    return _reduced((input - target) ** 2, reduction)
+
+
+@operation("l1_loss")
+def l1_loss(input: Array, target: Array, reduction: str = "mean") -> Any:
+    """The absolute distance to the target."""
+    return _reduced(np.abs(input - target), reduction)
+
+
+@operation("binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(input: Array, target: Array, reduction: str = "mean") -> Any:
+    """`-log` of the probability that the logits' sigmoid gives the target, without overflow."""
+    return _reduced(np.maximum(input, 0) - input * target + np.log1p(np.exp(-np.abs(input))), reduction)
+
+
+@operation("nll_loss")
+def nll_loss(input: Array, target: Array, ignore_index: int = -100, reduction: str = "mean") -> Any:
+    """Minus the log-probability that `input` (classes on axis 1, or the only axis) gives the target class."""
+    scores, classes = (input, target) if input.ndim > 1 else (input[None], target.reshape(1))
+    counted = classes != ignore_index
+    picked = np.take_along_axis(scores, np.where(counted, classes, 0)[:, None], axis=1)[:, 0]
+    loss = np.where(counted, -picked, 0.0)
+    if reduction == "mean":
+        return loss.sum() / real(counted.sum())
+    return loss.sum() if reduction == "sum" else loss.reshape(target.shape)
+
+
+@operation("cross_entropy")
+def cross_entropy(
+    input: Array, target: Array, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+) -> Any:
+    """`nll_loss` of the logits' log-softmax; targets are class numbers."""
+    if target.dtype.kind == "f" or label_smoothing > 0:
+        raise Unsupported("cross_entropy with soft targets")
+    return nll_loss(log_softmax(input, 1 if input.ndim > 1 else 0), target, ignore_index, reduction)
+
+
+@operation("binary_cross_entropy")
+def binary_cross_entropy(input: Array, target: Array, reduction: str = "mean") -> Any:
+    """`-log` of the probability that `input` gives the target, each logarithm at least -100 as in torch."""
+    yes, no = np.maximum(np.log(input), -100), np.maximum(np.log1p(-input), -100)
+    return _reduced(-(target * yes + (1 - target) * no), reduction)
+
+
+@operation("huber_loss")
+def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0) -> Any:
+    """Half the squared distance up to `delta`, then linear."""
+    off = np.abs(input - target)
+    return _reduced(np.where(off < delta, off**2 / 2, delta * (off - delta / 2)), reduction)
+
+
+@operation("smooth_l1_loss")
+def smooth_l1_loss(input: Array, target: Array, reduction: str = "mean", beta: float = 1.0) -> Any:
+    """`huber_loss` divided by its bend, and the absolute distance for a bend of zero."""
+    off = np.abs(input - target)
+    return _reduced(np.where(off < beta, off**2 / 2 / (beta or 1), off - beta / 2), reduction)
+
+
+@operation("kl_div")
+def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: bool = False) -> Any:
+    """The divergence of the target's distribution from that of `input`, which is given as logarithms."""
+    if log_target:
+        loss = np.exp(target) * (target - input)
+    else:
+        loss = np.where(target > 0, target * np.log(np.where(target > 0, target, 1)), 0.0) - target * input
+    return loss.sum() / input.shape[0] if reduction == "batchmean" else _reduced(loss, reduction)
+
+
+@layer(reduction="mean")
+def MSELoss(w: Any, p: Params, input: Array, target: Array) -> Any:
+    """`mse_loss`."""
+    return mse_loss(input, target, p["reduction"])
+
+
+@layer(reduction="mean")
+def L1Loss(w: Any, p: Params, input: Array, target: Array) -> Any:
+    """`l1_loss`."""
+    return l1_loss(input, target, p["reduction"])
+
+
+@layer(reduction="mean")
+def BCELoss(w: Any, p: Params, input: Array, target: Array) -> Any:
+    """`binary_cross_entropy`."""
+    return binary_cross_entropy(input, target, _unweighted(w, p)["reduction"])
+
+
+@layer(reduction="mean")
+def BCEWithLogitsLoss(w: Any, p: Params, input: Array, target: Array) -> Any:
+    """`binary_cross_entropy_with_logits`."""
+    return binary_cross_entropy_with_logits(input, target, _unweighted(w, p)["reduction"])
+
+
+@layer(reduction="mean", ignore_index=-100)
+def NLLLoss(w: Any, p: Params, input: Array, target: Array) -> Any:
+    """`nll_loss`."""
+    return nll_loss(input, target, _unweighted(w, p)["ignore_index"], p["reduction"])
+
+
+@layer(reduction="mean", ignore_index=-100, label_smoothing=0.0)
+def CrossEntropyLoss(w: Any, p: Params, input: Array, target: Array) -> Any:
+    """`cross_entropy`."""
+    return cross_entropy(input, target, _unweighted(w, p)["ignore_index"], p["reduction"], p["label_smoothing"])
+
+
+def _unweighted(w: Any, p: Params) -> Params:
+    """The parameters of a loss module that holds no weights; Unsupported when it does."""
+    if w:
+        raise Unsupported("a loss with weights")
+    return p

@@ -1,0 +1,1 @@
+"""Normalisation over features, groups of channels, or the batch."""

@@ -1,0 +1,1 @@
+"""Recurrent layers and their cells; the equations are those of torch's documentation."""

@@ -1,0 +1,85 @@
+// Sums, means, extremes, norms, running sums, order and losses: the JavaScript of kernels.py.
+const summed = (x, dtype) => (dtype ? kindNamed(dtype) : Math.max(x.kind, INT));
+const product = (line) => line.reduce((a, b) => a * b, 1);
+const least = (line) => line.reduce((a, b) => Math.min(a, b), Infinity);
+// The first place whose value no other beats; NaN beats all.
+const firstBest = (line, beats) => {
+  let best = 0;
+  for (let i = 0; i < line.length && !Number.isNaN(line[best]); i++) {
+    if (Number.isNaN(line[i]) || beats(line[i], line[best])) best = i;
+  }
+  return best;
+};
+const mostAt = (line) => firstBest(line, (a, b) => a > b);
+const leastAt = (line) => firstBest(line, (a, b) => a < b);
+const variance = (line, correction) => {
+  const mean = total(line) / line.length;
+  return total(line.map((v) => (v - mean) ** 2)) / Math.max(line.length - (correction ?? 1), 0);
+};
+const lineNorm = (line, p) => {
+  const order = p === null || p === "fro" ? 2 : Number(p);
+  const sizes = line.map(Math.abs);
+  if (order === Infinity) return largest(sizes);
+  if (order === -Infinity) return least(sizes);
+  if (order === 0) return sizes.filter((v) => v !== 0).length;
+  return order === 2 ? Math.sqrt(total(sizes.map((v) => v * v))) : total(sizes.map((v) => v ** order)) ** (1 / order);
+};
+const running = (line, f) => {
+  const out = line.slice();
+  for (let i = 1; i < out.length; i++) out[i] = f(out[i - 1], out[i]);
+  return out;
+};
+
+op.sum = (x, dim, keepdim, dtype) => reduce(x, dim, keepdim, summed(x, dtype), total);
+op.nansum = (x, dim, keepdim, dtype) => op.sum(same((v) => (Number.isNaN(v) ? 0 : v), x), dim, keepdim, dtype);
+op.mean = (x, dim, keepdim) => reduce(x, dim, keepdim, FLOAT, (line) => total(line) / line.length);
+op.prod = (x, dim, keepdim, dtype) => reduce(x, dim, keepdim, summed(x, dtype), product);
+op.amax = (x, dim, keepdim) => reduce(x, dim, keepdim, x.kind, largest);
+op.amin = (x, dim, keepdim) => reduce(x, dim, keepdim, x.kind, least);
+op.argmax = (x, dim, keepdim) => reduce(x, dim, keepdim, INT, mostAt);
+op.argmin = (x, dim, keepdim) => reduce(x, dim, keepdim, INT, leastAt);
+op.max = (x, dim, keepdim) => [op.amax(x, dim, keepdim), op.argmax(x, dim, keepdim)];
+op.min = (x, dim, keepdim) => [op.amin(x, dim, keepdim), op.argmin(x, dim, keepdim)];
+op.var = (x, dim, keepdim, correction) => reduce(x, dim, keepdim, FLOAT, (line) => variance(line, correction));
+op.std = (x, dim, keepdim, correction) => real(Math.sqrt, op.var(x, dim, keepdim, correction));
+op.var_mean = (x, dim, keepdim, correction) => [op.var(x, dim, keepdim, correction), op.mean(x, dim, keepdim)];
+op.std_mean = (x, dim, keepdim, correction) => [op.std(x, dim, keepdim, correction), op.mean(x, dim, keepdim)];
+op.norm = (x, p, dim, keepdim) => (p === "nuc" ? refuse("the nuclear norm") : reduce(x, dim, keepdim, FLOAT, (line) => lineNorm(line, p)));
+op.cosine_similarity = (x1, x2, dim, eps) => {
+  const shape = commonShape([x1.shape, x2.shape]);
+  const [a, b] = [broadcast(x1, shape), broadcast(x2, shape)];
+  const size = (x) => reduce(x, dim, false, FLOAT, (line) => Math.max(lineNorm(line, 2), eps));
+  const dot = reduce(same((v, w) => v * w, a, b), dim, false, FLOAT, total);
+  return real((d, m, n) => d / (m * n), dot, size(a), size(b));
+};
+op.pairwise_distance = (x1, x2, p, eps, keepdim) =>
+  reduce(real((a, b) => a - b + eps, x1, x2), -1, keepdim, FLOAT, (line) => lineNorm(line, p));
+op.all = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.every((v) => v !== 0));
+op.any = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.some((v) => v !== 0));
+op.count_nonzero = (x, dim) => reduce(x, dim, false, INT, (line) => line.filter((v) => v !== 0).length);
+op.logsumexp = (x, dim, keepdim) =>
+  reduce(x, dim, keepdim, FLOAT, (line) => {
+    const most = largest(line);
+    const top = Number.isFinite(most) ? most : 0;
+    return Math.log(total(line.map((v) => Math.exp(v - top)))) + top;
+  });
+op.cumsum = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a + b));
+op.diff = (x, n, dim) => {
+  const less = (line) => line.slice(1).map((v, i) => v - line[i]);
+  return range(n).reduce((y) => along(y, dim, x.kind, less), x);
+};
+op.cumprod = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a * b));
+
+// The places that sort a line, equals in their old order, NaN as the largest.
+const sorting = (line, descending) => {
+  const compare = (a, b) => (Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b || 0);
+  const places = Float64Array.from(line, (_, i) => i);
+  return places.sort((i, j) => (line[i] === line[j] ? i - j : (descending ? -1 : 1) * compare(line[i], line[j]) || i - j));
+};
+const sortedLine = (line, descending) => sorting(line, descending).map((i) => line[i]);
+op.argsort = (x, dim, descending) => along(x, dim, INT, (line) => sorting(line, descending));
+op.sort = (x, dim, descending) => [along(x, dim, x.kind, (line) => sortedLine(line, descending)), op.argsort(x, dim, descending)];
+op.topk = (x, k, dim, most) => [
+  along(x, dim, x.kind, (line) => sortedLine(line, most).slice(0, k)),
+  along(x, dim, INT, (line) => sorting(line, most).slice(0, k)),
+];
