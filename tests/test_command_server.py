@@ -206,6 +206,20 @@ def test_a_closed_pipe_is_nobody_elses(run: Run) -> None:
     assert run.look()["pid"] == before
 
 
+def test_a_client_that_was_killed_while_it_asked_does_nothing(run: Run) -> None:
+    """Half of its words are no command; the worker that got them does the next one."""
+    before = run.look("x")["pid"]
+    here, nowhere = os.open(run.cwd, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(run.folder / "socket"))
+        socket.send_fds(client, [(1000).to_bytes(4, "little")], [here, nowhere, nowhere])
+        client.sendall(b"2\0end\x000")  # as far as it goes, a command that would end the worker's work with 0
+    os.close(here)
+    os.close(nowhere)
+    assert run.look("y")["pid"] == before
+    assert not any("end 0" in line for line in run.log())
+
+
 def test_a_worker_does_one_command_after_the_other(run: Run) -> None:
     """And keeps what it has imported; what they did is noted beside Snakemake's own logs."""
     assert len({run.look()["pid"] for _ in range(3)}) == 1

@@ -247,7 +247,10 @@ def _do(command: socket.socket) -> int:
     if len(files) != HANDED:
         raise ConnectionError("half a command")
     size = int.from_bytes(head, "little")
-    count, *parts = command.recv(size, socket.MSG_WAITALL).split(b"\0")
+    payload = command.recv(size, socket.MSG_WAITALL)
+    if len(payload) != size:  # whoever asked was killed while asking
+        raise ConnectionError("half a command")
+    count, *parts = payload.split(b"\0")
     words, variables = parts[: int(count)], parts[int(count) :]
     os.environb.clear()
     os.environb.update({name: value for name, _, value in (variable.partition(b"=") for variable in variables)})
@@ -259,8 +262,9 @@ def _do(command: socket.socket) -> int:
             os.dup2(file, number)
         return _code([os.fsdecode(word) for word in words])
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):  # whoever reads it is gone, or the disk is full: the next one is not
+                stream.flush()
         for number, file in ((1, log[0]), (2, log[1])):
             os.dup2(file, number)
         for file in (*files, *log):

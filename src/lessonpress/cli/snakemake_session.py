@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from snakemake.cli import get_argument_parser
 from snakemake.common.configfile import load_configfile
@@ -31,7 +32,8 @@ FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
 LONGEST = 90  # bytes of a folder's name in which a socket can have a name
 GROUPS = ("lesson", "compare")  # of the rules whose jobs may run on another machine
 SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
-_forced: set[str] = set()  # steps that Snakemake was told to do again, by any module of the workflow
+# The steps that Snakemake was told to do again, by any module of a workflow; a program may run several in turn.
+_forced: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 def read(workflow: Any, config: Mapping[str, Any]) -> State:
@@ -67,8 +69,9 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
         return
     forced = [*map(str, asked.forcerun or ()), *(map(str, asked.targets or ()) if asked.forcetargets else ())]
     names = {step: (renamed or str)(step) for step in steps.STEPS}
-    _forced.update(rule_inputs.again(names, every=asked.forceall, forced=forced))
-    rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(_forced)))
+    again = _forced.setdefault(workflow, set())
+    again.update(rule_inputs.again(names, every=asked.forceall, forced=forced))
+    rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(again)))
 
 
 def work_together(workflow: Any) -> None:
