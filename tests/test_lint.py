@@ -63,7 +63,7 @@ def linted(folder: Path, file: str = "", old: str = "", new: str = "", **more: s
         texts[file] = texts[file].replace(old, new)
     tiny.write(folder / "echo", **texts)
     try:
-        said = lint.lint(Config(lessons=str(folder)), "echo")
+        said = lint.lint_lesson(Config(lessons=str(folder)), "echo")
     except LessonError as error:
         said = error.message()
     return said.replace(os.path.relpath(folder) + "/", "")
@@ -281,15 +281,15 @@ def test_all_lessons_are_found_by_their_folders(tmp_path: Path) -> None:
     for name in ("b", "A b", "empty/__pycache__", ".hidden"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "model.py").write_text("")
-    assert lint.slugs(Config(lessons=str(tmp_path))) == ["A b", "b"]
+    assert lint.list_slugs(Config(lessons=str(tmp_path))) == ["A b", "b"]
 
 
 def test_no_folder_and_no_lesson_are_errors(tmp_path: Path) -> None:
     """Nothing to read is no success."""
     with pytest.raises(LessonError, match="there is no folder"):
-        lint.slugs(Config(lessons=str(tmp_path / "nowhere")))
+        lint.list_slugs(Config(lessons=str(tmp_path / "nowhere")))
     with pytest.raises(LessonError, match="there is no lesson here"):
-        lint.slugs(Config(lessons=str(tmp_path)))
+        lint.list_slugs(Config(lessons=str(tmp_path)))
 
 
 def test_a_huge_input_is_not_made(tmp_path: Path) -> None:
@@ -365,5 +365,5 @@ def test_a_lesson_that_is_not_there_is_told_with_what_to_type(tmp_path: Path) ->
     fixes = {"ecko": "Did you mean echo?", "mine": "type: lessonpress new mine", "other": "Rename lesson.yml."}
     for slug, fix in fixes.items():
         with pytest.raises(LessonError) as caught:
-            lint.lint(config, slug)
+            lint.lint_lesson(config, slug)
         assert caught.value.message().endswith(fix)

@@ -67,7 +67,7 @@ def event(answer: HTTPResponse) -> dict[str, str]:
 @pytest.mark.parametrize("text", [PAGE, site_pages.render_waiting("a <b>"), site_pages.render_catalogue([])])
 def test_the_policy_admits_the_script_and_nothing_more(text: str) -> None:
     """By its hash, one connection to where the page came from; styles, images and scripts are what they were."""
-    served = live_preview.followed(text, "7")
+    served = live_preview.add_script(text, "7")
     html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(served)
     [before], [after] = (re.findall(r'Policy" content="([^"]*)"', each) for each in (text, served))
     script = re.findall(r'<script data-build="7">(.*?)</script>', served, re.DOTALL)[0]
@@ -118,19 +118,19 @@ def test_a_page_is_told_at_once_and_at_every_change(server: dev_server.Server, l
 def test_a_save_is_seen_and_caches_are_not(tmp_path: Path) -> None:
     """Exactly the files of which the lesson is made."""
     folder = tiny.write(tmp_path / "echo")
-    before = live_preview.files(folder)
+    before = live_preview.list_files(folder)
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "model.pyc").touch()
     (folder / ".lesson.yaml.swp").touch()
-    assert live_preview.files(folder) == before
+    assert live_preview.list_files(folder) == before
     (folder / "model.py").write_text("x = 1\n")
-    assert live_preview.files(folder) != before
-    assert live_preview.settled(folder) == live_preview.files(folder)
+    assert live_preview.list_files(folder) != before
+    assert live_preview.wait_until_settled(folder) == live_preview.list_files(folder)
 
 
 def test_a_taken_port_ends_before_anything_is_made(server: dev_server.Server, tmp_path: Path) -> None:
     """The message comes at once, and no folder is left."""
     said: list[str] = []
     with pytest.raises(live_preview.dev_server.LessonError, match="another program uses this port"):
-        live_preview.run(tmp_path, None, server.server_port, [], said.append)
+        live_preview.run_preview(tmp_path, None, server.server_port, [], said.append)
     assert said == []

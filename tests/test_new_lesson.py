@@ -30,14 +30,14 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("slug", NAMES)
 def test_a_new_lesson_is_good(house: Path, slug: str) -> None:
     """Also under names that YAML or Python would read as something else."""
-    folder = new_lesson.new(Config(), slug)
+    folder = new_lesson.create_lesson(Config(), slug)
     assert sorted(path.name for path in folder.iterdir()) == ["checks.py", "lesson.yaml", "model.py"]
-    assert lint.lint(Config(), slug) == f"{slug}: good"
+    assert lint.lint_lesson(Config(), slug) == f"{slug}: good"
 
 
 def test_the_modeline_leads_to_the_schema(house: Path) -> None:
     """The first line of the recipe names a file that is there, relative to the lesson, and that the recipe fits."""
-    text = (new_lesson.new(Config(), "mine") / "lesson.yaml").read_text(encoding="utf-8")
+    text = (new_lesson.create_lesson(Config(), "mine") / "lesson.yaml").read_text(encoding="utf-8")
     found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", text.splitlines()[0])
     assert found
     schema = canonical_json.read(house / "lessons" / "mine" / found[1])
@@ -47,13 +47,13 @@ def test_the_modeline_leads_to_the_schema(house: Path) -> None:
 
 def test_the_schema_alone_is_no_damaged_site(house: Path) -> None:
     """What is written for editors before the first publication is no page that has lost the others."""
-    new_lesson.new(Config(), "mine")
+    new_lesson.create_lesson(Config(), "mine")
     assert doctor.doctor(Config()) == []
 
 
 def test_no_mark_is_left(house: Path) -> None:
     """Every place that waits for the lesson's name has it."""
-    for path in new_lesson.new(Config(), "my-own").iterdir():
+    for path in new_lesson.create_lesson(Config(), "my-own").iterdir():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\{(slug|title|class|schema)\}", text)
     assert "class MyOwn(nn.Module)" in (house / "lessons" / "my-own" / "model.py").read_text()
@@ -68,7 +68,7 @@ def test_no_mark_is_left(house: Path) -> None:
 def test_what_is_no_name_is_refused_with_one_that_is(house: Path, slug: str, near: str) -> None:
     """The message ends in what to type."""
     with pytest.raises(LessonError) as caught:
-        new_lesson.new(Config(), slug)
+        new_lesson.create_lesson(Config(), slug)
     assert caught.value.message().endswith(f"Type: lessonpress new {near}")
     assert not (house / "lessons").exists()
 
@@ -94,6 +94,6 @@ def test_nothing_is_written_where_it_must_not_be(house: Path, prepare: Callable[
     prepare(house)
     before = sorted(house.rglob("*"))
     with pytest.raises(LessonError) as caught:
-        new_lesson.new(Config(), "mine")
+        new_lesson.create_lesson(Config(), "mine")
     assert caught.value.message().startswith(message)
     assert sorted(house.rglob("*")) == before

@@ -40,7 +40,7 @@ def test_an_earlier_preview_is_replaced_whole(house: Path) -> None:
     (old / "__pycache__" / "run.pyc").touch()
     made = revision(house / "made", **{"weights.bin": "new"})
     preview.require_free(Config(), house / "lessons" / "echo", old)
-    preview.place(made, old)
+    preview.replace_folder(made, old)
     assert sorted(path.name for path in old.rglob("*")) == sorted(path.name for path in made.rglob("*"))
     assert sorted(path.name for path in house.iterdir()) == ["lessons", "made", "out"]
 
@@ -68,7 +68,7 @@ def test_a_preview_is_put_over_nothing_of_somebodys(house: Path, case: str) -> N
     for name, text in files.items():
         atomic_io.write(house / name, text)
     with pytest.raises(LessonError) as caught:
-        preview.require(Config(), Path("lessons/echo"), Path(to))
+        preview.require_folder(Config(), Path("lessons/echo"), Path(to))
     assert message in caught.value.message()
     assert (house / "lessons" / "echo" / "lesson.yaml").is_file()
 
@@ -78,20 +78,20 @@ def test_new_and_empty_folders_and_earlier_previews_are_free(house: Path, to: st
     """These hold nothing that anybody would miss."""
     (house / "empty").mkdir()
     revision(house / "old")
-    assert preview.require(Config(), Path("lessons/echo"), Path(to)) == house / "lessons" / "echo"
+    assert preview.require_folder(Config(), Path("lessons/echo"), Path(to)) == house / "lessons" / "echo"
 
 
 @pytest.mark.parametrize("path", ["lessons/echo", "lessons/echo/lesson.yaml", "echo"])
 def test_a_lesson_is_found_by_folder_recipe_or_name(house: Path, path: str) -> None:
     """What a newcomer types first is what is meant."""
-    assert preview.found(Config(), Path(path)) == house / "lessons" / "echo"
+    assert preview.find_folder(Config(), Path(path)) == house / "lessons" / "echo"
 
 
 @pytest.mark.parametrize("path", ["lessons/ecko", "ecko"])
 def test_a_lesson_that_is_not_there_is_told_with_the_nearest(house: Path, path: str) -> None:
     """A slip of the pen is mended by the message."""
     with pytest.raises(LessonError) as caught:
-        preview.found(Config(), Path(path))
+        preview.find_folder(Config(), Path(path))
     assert caught.value.message().endswith("Did you mean lessons/echo?")
 
 
@@ -107,8 +107,8 @@ def test_a_wrong_expression_is_told_as_lint_tells_it(
     tiny.write(house / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS)
     monkeypatch.setattr(execute, "run", lambda *given: pytest.fail("something ran"))
     with pytest.raises(LessonErrors) as caught:
-        preview.preview(Config(), Path("echo"), Path("out"))
+        preview.make_preview(Config(), Path("echo"), Path("out"))
     assert caught.value.message().startswith(f"lessons/echo/lesson.yaml:4: description: {{{{ {expression} }}}} {told}")
     with pytest.raises(LessonErrors) as linted:
-        lint.lint(Config(), "echo")
+        lint.lint_lesson(Config(), "echo")
     assert caught.value.message() in linted.value.message()

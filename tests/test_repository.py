@@ -27,9 +27,9 @@ def tree(folder: Path) -> dict[str, str]:
 
 def test_a_new_folder_gets_every_file(tmp_path: Path) -> None:
     """What was promised is there, nothing else is, and the answer names each."""
-    told = repository.start(tmp_path / "new" / "house")
+    told = repository.create_repository(tmp_path / "new" / "house")
     written = tree(tmp_path / "new" / "house")
-    assert written == repository.files()
+    assert written == repository.make_files()
     assert {str(tmp_path / "new" / "house" / name) for name in written} <= set(told)
     assert set(written) >= {"Snakefile", "config.yaml", "README.md", "requirements.txt", ".gitignore", ".gitattributes",
                             "profiles/default/config.yaml", "scripts/check_site.sh"}  # fmt: skip
@@ -37,7 +37,7 @@ def test_a_new_folder_gets_every_file(tmp_path: Path) -> None:
 
 def test_the_readme_names_only_what_is_there() -> None:
     """Every file that the README's table explains exists, or comes with the first publication."""
-    files = repository.files()
+    files = repository.make_files()
     rows = re.findall(r"(?m)^\| (.*?) \|", files["README.md"])[1:]
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
     assert {"lessons/", "config.yaml"} <= named
@@ -47,14 +47,14 @@ def test_the_readme_names_only_what_is_there() -> None:
 
 def test_no_file_holds_a_mark_or_a_place_of_this_machine(project: Path) -> None:
     """Every blank of the templates is filled, and no file knows where lessonpress lies."""
-    for name, text in repository.files().items():
+    for name, text in repository.make_files().items():
         assert not re.search(r"@[A-Z]+@", text), name
         assert str(project) not in text, name
 
 
 def test_the_settings_are_the_defaults_all_of_them() -> None:
     """config.yaml shows every setting at its default, each under a line that says what it means."""
-    text = repository.files()["config.yaml"]
+    text = repository.make_files()["config.yaml"]
     assert YAML_READER.load(text) == Config().model_dump()
     lines = text.splitlines()
     keys = [at for at, line in enumerate(lines) if re.match(r" *\w+:", line)]
@@ -63,13 +63,13 @@ def test_the_settings_are_the_defaults_all_of_them() -> None:
 
 def test_the_settings_are_read_back(tmp_path: Path) -> None:
     """What is written is what `lessonpress` itself reads."""
-    repository.start(tmp_path)
+    repository.create_repository(tmp_path)
     assert config.read(tmp_path / "config.yaml") == Config()
 
 
 def test_the_first_lesson_is_read_without_complaint(tmp_path: Path) -> None:
     """The lesson is called as its folder, and has an experiment and checks to learn from."""
-    repository.start(tmp_path)
+    repository.create_repository(tmp_path)
     read = reader.read(tmp_path / "lessons" / repository.LESSON)
     assert read.recipe.slug == repository.LESSON
     assert read.recipe.experiment
@@ -84,7 +84,7 @@ def test_a_file_of_the_owners_stops_everything(tmp_path: Path, there: str) -> No
     atomic_io.write(tmp_path / "LICENSE", "mine too\n")
     before = tree(tmp_path)
     with pytest.raises(LessonError) as caught:
-        repository.start(tmp_path)
+        repository.create_repository(tmp_path)
     assert caught.value.message() == (
         f"{tmp_path}: already there: {there}. Nothing was written. Say --keep to keep them and add the others."
     )
@@ -93,38 +93,38 @@ def test_a_file_of_the_owners_stops_everything(tmp_path: Path, there: str) -> No
 
 def test_everything_in_the_way_is_named_at_once(tmp_path: Path) -> None:
     """A second call names all files; a file where a folder must be, and a link to nowhere, are in the way too."""
-    repository.start(tmp_path / "twice")
+    repository.create_repository(tmp_path / "twice")
     with pytest.raises(LessonError) as caught:
-        repository.start(tmp_path / "twice")
-    assert caught.value.seen == f"already there: {', '.join(repository.files())}"
+        repository.create_repository(tmp_path / "twice")
+    assert caught.value.seen == f"already there: {', '.join(repository.make_files())}"
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "scripts").write_text("a file")
     (tmp_path / "odd" / "README.md").symlink_to("nowhere")
     with pytest.raises(LessonError, match=r"already there: README.md, scripts/check_site.sh\."):
-        repository.start(tmp_path / "odd")
+        repository.create_repository(tmp_path / "odd")
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     """A file in place of the repository itself is an error in words, and stays as it is."""
     (tmp_path / "house").write_text("mine")
     with pytest.raises(LessonError, match="it is a file"):
-        repository.start(tmp_path / "house", keep=True)
+        repository.create_repository(tmp_path / "house", keep=True)
     assert (tmp_path / "house").read_text() == "mine"
 
 
 def test_what_is_there_can_be_kept(tmp_path: Path) -> None:
     """With `keep` the owner's file stays as it is and every other one is added; a second time adds nothing."""
     atomic_io.write(tmp_path / "README.md", "mine\n")
-    repository.start(tmp_path, keep=True)
-    assert tree(tmp_path) == {**repository.files(), "README.md": "mine\n"}
-    told = repository.start(tmp_path, keep=True)
+    repository.create_repository(tmp_path, keep=True)
+    assert tree(tmp_path) == {**repository.make_files(), "README.md": "mine\n"}
+    told = repository.create_repository(tmp_path, keep=True)
     assert [line for line in told if not line.startswith("Next:")] == []
 
 
 def test_a_repository_with_lessons_needs_no_first_one(tmp_path: Path) -> None:
     """With `keep` no lesson is put beside those that are there."""
     atomic_io.write(tmp_path / "lessons" / "mine" / "lesson.yaml", "schema: 1\n")
-    repository.start(tmp_path, keep=True)
+    repository.create_repository(tmp_path, keep=True)
     assert [path.name for path in (tmp_path / "lessons").iterdir()] == ["mine"]
     assert (tmp_path / "Snakefile").is_file()
 
@@ -144,10 +144,10 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "lessons").mkdir()
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(OSError, match="No space left"):
-        repository.start(tmp_path)
+        repository.create_repository(tmp_path)
     assert tree(tmp_path) == {"lessons": "(folder)", "notes.txt": "mine"}
     with pytest.raises(OSError, match="No space left"):
-        repository.start(tmp_path / "deep" / "house")
+        repository.create_repository(tmp_path / "deep" / "house")
     assert not (tmp_path / "deep").exists()
 
 
@@ -200,7 +200,7 @@ def test_requirements_name_the_lessonpress_that_was_installed(kind: str, monkeyp
     """A version, a commit or an address: what others install is what this repository was started with."""
     noted, requirement, workflow = ORIGINS[kind]
     monkeypatch.setattr(repository, "distribution", lambda name: Distribution(noted))
-    files = repository.files()
+    files = repository.make_files()
     assert files["requirements.txt"].endswith(f"\n{requirement}\n")
     assert YAML_READER.load(files[repository.SITE])["jobs"]["site"]["uses"] == workflow
 
@@ -209,18 +209,18 @@ def test_requirements_name_the_lessonpress_that_was_installed(kind: str, monkeyp
 def test_what_is_left_to_do_is_said(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The owner's name and the wheel are asked for where they are missing, and only there."""
     monkeypatch.setattr(repository, "distribution", lambda name: Distribution(ORIGINS[kind][0]))
-    told = "\n".join(repository.start(tmp_path))
+    told = "\n".join(repository.create_repository(tmp_path))
     assert ("in place of OWNER" in told) == (kind != "github")
     assert ("put lessonpress's wheel into" in told) == (kind == "file")
 
 
 def test_the_workflow_gives_only_what_is_asked(project: Path) -> None:
     """Continuous integration calls the reusable workflow with inputs that it declares, and finds what it expects."""
-    given = YAML_READER.load(repository.files()[repository.SITE])
+    given = YAML_READER.load(repository.make_files()[repository.SITE])
     reusable = YAML_READER.load((project / repository.WORKFLOW).read_text(encoding="utf-8"))
     inputs = reusable["on"]["workflow_call"]["inputs"]
     assert set(given["jobs"]["site"]["with"]) <= set(inputs)
     assert given["permissions"] == {"contents": "read"}
-    assert inputs["script"]["default"] in repository.files()
+    assert inputs["script"]["default"] in repository.make_files()
     assert inputs["lock"]["default"] == repository.REQUIREMENTS
     assert f"-r {repository.REQUIREMENTS}" in inputs["install"]["default"]

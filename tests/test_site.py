@@ -104,10 +104,10 @@ def test_the_receipt_tells_all_that_the_pages_rest_on(tmp_path: Path) -> None:
 def test_the_receipt_does_not_tell_what_changed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A history that another program writes while the pages are made is told as it was read, and shows as stale."""
     config = published(tmp_path, "first")
-    path, made = config.published("first") / "revisions.json", site.site_pages.catalogue
+    path, made = config.published("first") / "revisions.json", site.site_pages.render_catalogue
     before = canonical_json.digest_file(path)
     catalogue = lambda *given, **more: (path.write_text("{}"), made(*given, **more))[1]  # noqa: E731
-    monkeypatch.setattr(site.site_pages, "catalogue", catalogue)
+    monkeypatch.setattr(site.site_pages, "render_catalogue", catalogue)
     site.site(config, receipt=tmp_path / "receipt.json")
     found = artifact.read(tmp_path / "receipt.json")
     assert found
@@ -135,9 +135,9 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
     config = published(tmp_path, "first", "second")
     site.site(config)
     made: list[str] = []
-    history_page = site.site_pages.history
+    history_page = site.site_pages.render_history
     noted = lambda slug, *rest: (made.append(slug), history_page(slug, *rest))[1]  # noqa: E731
-    monkeypatch.setattr(site.site_pages, "history", noted)
+    monkeypatch.setattr(site.site_pages, "render_history", noted)
     assert site.site(config) == "site: unchanged"
     assert made == []
     told = history.read(config.published("second"), "second")
@@ -155,7 +155,7 @@ def test_a_lesson_may_be_called_as_a_part_of_a_receipt(
     """It is remembered as any other."""
     config = published(tmp_path, "first", slug)
     site.site(config)
-    monkeypatch.setattr(site.site_pages, "history", lambda *given: pytest.fail("a lesson was read again"))
+    monkeypatch.setattr(site.site_pages, "render_history", lambda *given: pytest.fail("a lesson was read again"))
     assert site.site(config) == "site: unchanged"
 
 

@@ -135,9 +135,9 @@ def test_weights_that_cannot_be_read_are_one_message(
     """Before anything runs, and before a training is repeated to be compared with them."""
     stored(folder, data)
     assert told(folder).startswith("prepared.safetensors: this cannot be read: ")
-    monkeypatch.setattr(train, "made", lambda *given: pytest.fail("it was trained"))
+    monkeypatch.setattr(train, "run_training", lambda *given: pytest.fail("it was trained"))
     with pytest.raises(LessonError, match=r"prepared\.safetensors: this cannot be read: .* prepare tiny-fit"):
-        train.repeat(Config(lessons=str(folder.parent)), SLUG)
+        train.repeat_training(Config(lessons=str(folder.parent)), SLUG)
 
 
 def test_weights_that_are_no_numbers_are_refused(folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_weights_older_than_their_source_earn_a_warning(folder: Path, name: str)
     config = Config(lessons=str(folder.parent), work=str(folder.parents[1] / "work"))
     _, warning = source_record.hash_lesson(folder)
     words = f"prepared.json: these weights were made before {', '.join(outdated)} changed; run `lessonpress prepare "
-    said = (warning or "", lint.lint(config, SLUG))
+    said = (warning or "", lint.lint_lesson(config, SLUG))
     assert [words in one for one in said] == [bool(outdated)] * 2
 
 

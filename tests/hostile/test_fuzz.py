@@ -66,7 +66,7 @@ def test_a_mutated_lesson_is_linted_or_refused(tmp_path: Path, seed: int) -> Non
         folder = _lesson(tmp_path / str(number), random.Random(number), scripts=number % 2 == 0)
         start = time.process_time()
         try:
-            assert lint.lint(Config(lessons=str(folder.parent)), folder.name).endswith(": good")
+            assert lint.lint_lesson(Config(lessons=str(folder.parent)), folder.name).endswith(": good")
         except LessonError as refusal:
             _told(refusal)
         except Exception as error:

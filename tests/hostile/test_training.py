@@ -81,7 +81,7 @@ def test_it_ends_in_one_message_and_stores_nothing(tmp_path: Path, name: str) ->
         isolation=Isolation(minimum="posix-basic"),
     )  # fmt: skip
     with pytest.raises(LessonError) as caught:
-        train.prepare(config, "echo")
+        train.train_lesson(config, "echo")
     told = caught.value.message()
     assert message in told, told
     assert told.startswith(os.path.relpath(folder))

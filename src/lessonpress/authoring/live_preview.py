@@ -67,7 +67,7 @@ class Handler(dev_server.Handler):
         if path == EVENTS:
             self.follow()
         elif path in ("/", "/index.html"):
-            self.answer(shown(self.live).encode(), TYPES[".html"])
+            self.answer(make_page(self.live).encode(), TYPES[".html"])
         else:
             super().do_GET()
 
@@ -86,14 +86,14 @@ class Handler(dev_server.Handler):
             last = now
 
 
-def shown(live: Live) -> str:
+def make_page(live: Live) -> str:
     """The page as it is served: the preview's own, or one that says what is missing, with the script that follows."""
     build = live.build()
     page = live.folder / "index.html"
-    return followed(page.read_text(encoding="utf-8") if build else site_pages.render_waiting(live.message), build)
+    return add_script(page.read_text(encoding="utf-8") if build else site_pages.render_waiting(live.message), build)
 
 
-def followed(text: str, build: str) -> str:
+def add_script(text: str, build: str) -> str:
     """A page with the script that follows, and a policy that admits this script and its one connection."""
     script = (rendering.templates_folder() / SCRIPT).read_text(encoding="utf-8")
     admitted = f"'{rendering.hashed(script)}'"
@@ -102,34 +102,36 @@ def followed(text: str, build: str) -> str:
     return f'{before}<script data-build="{build}">{script}</script>\n{end}{after}'
 
 
-def watch(folder: Path, live: Live, options: list[str], server: dev_server.Server, say: Callable[[str], None]) -> None:
+def watch_folder(
+    folder: Path, live: Live, options: list[str], server: dev_server.Server, say: Callable[[str], None]
+) -> None:
     """Serve a lesson's preview and make it anew after every save; does not come back."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with server:
         before: Seen = {}
         while True:
-            now = settled(folder)
+            now = wait_until_settled(folder)
             if now != before:
                 before = now
                 started = time.monotonic()
-                message, hints = made(folder, live.folder, options)
+                message, hints = make_preview(folder, live.folder, options)
                 live.tell(message)
                 say("\n".join([*hints, message or f"made in {time.monotonic() - started:.1f} s"]))
             time.sleep(PAUSE)
 
 
-def settled(folder: Path) -> Seen:
+def wait_until_settled(folder: Path) -> Seen:
     """The lesson's files with their times and sizes, once two looks see the same: an editor may write in steps."""
-    now = files(folder)
+    now = list_files(folder)
     while True:
         time.sleep(PAUSE / 5)
-        again = files(folder)
+        again = list_files(folder)
         if again == now:
             return now
         now = again
 
 
-def files(folder: Path) -> Seen:
+def list_files(folder: Path) -> Seen:
     """Every file that the lesson is made of, with its time and size."""
     found = {}
     for path in lesson_files.paths(folder):
@@ -139,7 +141,7 @@ def files(folder: Path) -> Seen:
     return found
 
 
-def made(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
+def make_preview(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
     """Make the preview in a process of its own, as `lessonpress preview` does.
 
     Answers what is wrong (nothing when all is well), and what else it said.
@@ -150,7 +152,7 @@ def made(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
     return (done.stderr.strip(), hints) if done.returncode else ("", [*hints, *done.stderr.splitlines()])
 
 
-def run(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
+def run_preview(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
     """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder that goes with it.
 
     Raises WrongUsage when the port cannot be had.
@@ -159,4 +161,4 @@ def run(folder: Path, out: Path | None, port: int, options: list[str], say: Call
         live = Live(out or Path(scratch) / "preview")
         server = dev_server.open_server(partial(Handler, live=live), port)
         say(f"{server.address()}  follows what you save; Ctrl-C ends it")
-        watch(folder, live, options, server, say)
+        watch_folder(folder, live, options, server, say)

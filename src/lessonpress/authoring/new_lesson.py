@@ -18,7 +18,7 @@ from lessonpress.web.page import rendering
 SCHEMA = "lesson.schema.json"
 
 
-def new(config: Config, slug: str) -> Path:
+def create_lesson(config: Config, slug: str) -> Path:
     """Write the lesson `slug` into the folder of lessons, whole or not at all; answers its folder.
 
     Raises WrongUsage for a name that is no slug, and for a folder that exists.
@@ -37,7 +37,7 @@ def new(config: Config, slug: str) -> Path:
     lessons.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=lessons) as beside:
         made = Path(beside) / slug
-        for name, text in files(slug, os.path.relpath(schema, folder)).items():
+        for name, text in make_files(slug, os.path.relpath(schema, folder)).items():
             atomic_io.write(made / name, text)
         made.rename(folder)
     return folder
@@ -55,7 +55,7 @@ def require_slug(slug: str) -> None:
                          "another name", f"Type: lessonpress new my-{slug}")  # fmt: skip
 
 
-def files(slug: str, schema: str) -> dict[str, str]:
+def make_files(slug: str, schema: str) -> dict[str, str]:
     """The files of a new lesson; `schema` is where its recipe finds the format's description."""
     words = {"{slug}": slug, "{title}": slug.replace("-", " ").strip().capitalize(), "{class}": class_name(slug),
              "{schema}": Path(schema).as_posix()}  # fmt: skip

@@ -37,32 +37,32 @@ class Preview:
     lacking: tuple[LessonError, ...]
 
 
-def preview(config: Config, path: Path, out: Path | None = None) -> Preview:
+def make_preview(config: Config, path: Path, out: Path | None = None) -> Preview:
     """Put the complete revision folder of the lesson in `path` into `out`, whole or not at all.
 
     `path` may also be the lesson's recipe, or its slug. Raises LessonError where the lesson is wrong, WrongUsage for an
     `out` that holds anything but an earlier preview.
     """
-    folder = require(config, path, out)
+    folder = require_folder(config, path, out)
     to = (out or Path(f"preview-{folder.name}")).resolve()
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
         work = steps.build(settings, folder.name)
         words = _made(work)
-        place(work.revision, to)
+        replace_folder(work.revision, to)
         failed, lacking = publish.failed(work), (*publish.toothless(work), *publish.foreign(work))
         page_file = Path(os.path.relpath(to)) / "index.html"
         return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
 
 
-def require(config: Config, path: Path, out: Path | None) -> Path:
+def require_folder(config: Config, path: Path, out: Path | None) -> Path:
     """The folder of the lesson that is meant. Raises WrongUsage where its preview must not be put."""
-    folder = found(config, path)
+    folder = find_folder(config, path)
     require_free(config, folder, (out or Path(f"preview-{folder.name}")).resolve())
     return folder
 
 
-def found(config: Config, path: Path) -> Path:
+def find_folder(config: Config, path: Path) -> Path:
     """The lesson's folder that is meant: by its path, by its recipe's path, or by its slug.
 
     Raises WrongUsage when there is none.
@@ -86,7 +86,7 @@ def _made(work: LessonBuild) -> str:
     if wrong := expressions.find_misnamed(read):  # in lint's words, and before anything runs
         raise LessonErrors(wrong)
     said = steps.perform_all(work)
-    return "\n".join([*lint.hints(Sources.of(read)), *said])
+    return "\n".join([*lint.list_hints(Sources.of(read)), *said])
 
 
 def require_free(config: Config, folder: Path, to: Path) -> None:
@@ -124,7 +124,7 @@ def _foreign(folder: Path) -> Iterator[str]:
             yield name
 
 
-def place(made: Path, to: Path) -> None:
+def replace_folder(made: Path, to: Path) -> None:
     """Put a finished folder into its place, instead of what is there: nobody sees half of it, nor a mixture."""
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:

@@ -35,7 +35,7 @@ OWNER = "OWNER/lessonpress"
 FOUND_BESIDE = "--find-links wheels"  # pip looks there from the folder of requirements.txt
 
 
-def start(folder: Path, *, keep: bool = False) -> list[str]:
+def create_repository(folder: Path, *, keep: bool = False) -> list[str]:
     """Write the files of a new repository into `folder`; answers what was written, and what is left to do, in words.
 
     A file that is there already is never written again: with `keep` it stays and the others are added, without it
@@ -43,7 +43,7 @@ def start(folder: Path, *, keep: bool = False) -> list[str]:
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUsage(str(folder), "it is a file", "a folder, or a name that is free")
-    wanted = files()
+    wanted = make_files()
     taken = [name for name in wanted if _is_taken(folder, name)]
     if keep:
         held = {*taken, *_first_lesson(folder, wanted)}
@@ -64,13 +64,13 @@ def _left(folder: Path, written: Mapping[str, str]) -> Iterator[str]:
     yield f"Next: {folder / 'README.md'} names the three commands."
 
 
-def files() -> dict[str, str]:
+def make_files() -> dict[str, str]:
     """Every file of a new repository, by name: what the repository cannot do without, and one lesson."""
-    requirement, workflow = origin()
+    requirement, workflow = find_origin()
     marks = {"@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@SLUG@": LESSON,
              "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
     made = {name: _filled(resources.path(source), marks) for name, source in MADE_FROM.items()}
-    lesson = {f"lessons/{LESSON}/{name}": text for name, text in new_lesson.files(LESSON, SCHEMA).items()}
+    lesson = {f"lessons/{LESSON}/{name}": text for name, text in new_lesson.make_files(LESSON, SCHEMA).items()}
     return {**made, "config.yaml": config.text(), **lesson}
 
 
@@ -78,7 +78,7 @@ def _filled(template: Path, marks: Mapping[str, str]) -> str:
     return re.sub("|".join(marks), lambda mark: marks[mark[0]], template.read_text(encoding="utf-8"))
 
 
-def origin() -> tuple[str, str]:
+def find_origin() -> tuple[str, str]:
     """What pip and GitHub call the lessonpress that runs here: a line of requirements.txt, and a reusable workflow.
 
     Installed from a git repository it is that commit, from an address that address, from a file one that lies in

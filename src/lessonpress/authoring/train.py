@@ -28,14 +28,14 @@ from lessonpress.worker.prepare import shown
 ANSWER = {"kept", "blobs", "lines", "first", "last"}
 
 
-def prepare(config: Config, slug: str) -> str:
+def train_lesson(config: Config, slug: str) -> str:
     """Make a lesson's weights and write `prepared.safetensors` and `prepared.json` beside its recipe.
 
     Answers what was kept, with a warning for each run that asks for other weights, which publish will refuse. Raises
     LessonError, and writes nothing, when the lesson's code fails or hits a limit.
     """
     read = reader.read(config.lesson(slug))
-    found, data = made(config, read)
+    found, data = run_training(config, read)
     changed = trained_weights.store(read.folder, found, data)
     names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in found.kept)
     missing = trained_weights.missing(read, plan.of(read.recipe), [entry.name for entry in found.kept])
@@ -43,10 +43,10 @@ def prepare(config: Config, slug: str) -> str:
     return "\n".join([words, *(f"warning: {error.message()}" for error in missing)])
 
 
-def repeat(config: Config, slug: str) -> str:
+def repeat_training(config: Config, slug: str) -> str:
     """Make a lesson's weights once more and compare them and their figures with what is stored; writes nothing.
 
-    Answers the largest difference. Raises LessonError when it is out of the tolerance of `prepare`.
+    Answers the largest difference. Raises LessonError when it is outside the tolerance of `prepare`.
     """
     read = reader.read(config.lesson(slug))
     old = trained_weights.of(read)
@@ -54,8 +54,8 @@ def repeat(config: Config, slug: str) -> str:
         raise LessonError(os.path.relpath(read.folder), "nothing has been prepared that could be repeated",
                           trained_weights.RECORD, f"Run `lessonpress prepare {slug}`.")  # fmt: skip
     stored = trained_weights.arrays(read)  # before the training: that takes its time
-    new, data = made(config, read)
-    arrays = [{**figures(old), **stored}, {**figures(new), **tensor_file.arrays(data)}]
+    new, data = run_training(config, read)
+    arrays = [{**collect_figures(old), **stored}, {**collect_figures(new), **tensor_file.arrays(data)}]
     tolerance = (plan.prepare(read.recipe) or {})["tolerance"]
     found = numeric_diff.compare(arrays[0], arrays[1], **tolerance)
     if not found.good():
@@ -67,20 +67,20 @@ def repeat(config: Config, slug: str) -> str:
     return f"{slug}: the training repeats, " + ("bit for bit" if found.same() else f"within tolerance: {found.words()}")
 
 
-def prepared_lessons(config: Config) -> list[str]:
+def list_trained_lessons(config: Config) -> list[str]:
     """The slugs of all lessons that say how their weights are made."""
     folders = sorted(path.parent for path in Path(config.lessons).glob(f"*/{reader.RECIPE}"))
     return [folder.name for folder in folders if reader.read(folder).recipe.prepare]
 
 
-def figures(found: Prepared) -> dict[str, Any]:
+def collect_figures(found: Prepared) -> dict[str, Any]:
     """Every figure of a preparation as an array of one number, by `<name>: <figure>`."""
     told: dict[str, Mapping[str, Any]] = {entry.name: entry.figures for entry in found.kept}
     told |= {"first step": found.first or {}, "last step": found.last or {}, "steps": {"told": found.lines}}
     return {f"{name}: {key}": np.array(float(value)) for name, each in told.items() for key, value in each.items()}
 
 
-def made(config: Config, read: reader.Lesson) -> tuple[Prepared, bytes]:
+def run_training(config: Config, read: reader.Lesson) -> tuple[Prepared, bytes]:
     """What the lesson's training gives: its record, and the bytes of its weights' file. Writes nothing of it."""
     task = plan.prepare(read.recipe)
     if task is None:

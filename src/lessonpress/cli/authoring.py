@@ -21,7 +21,7 @@ def init(
     """Begin a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
     from lessonpress.authoring import repository
 
-    say("\n".join(repository.start(folder, keep=keep)))
+    say("\n".join(repository.create_repository(folder, keep=keep)))
 
 
 def new(
@@ -31,7 +31,7 @@ def new(
     """Begin a lesson: a small one that publishes as it stands."""
     from lessonpress.authoring import new_lesson
 
-    folder = new_lesson.new(commands.settings(config), slug)
+    folder = new_lesson.create_lesson(commands.settings(config), slug)
     typer.echo(f"{folder}: lesson.yaml, model.py and checks.py are written. Look at it while you edit:")
     typer.echo(f"  lessonpress preview {folder} --watch")
 
@@ -43,7 +43,7 @@ def lint(
     from lessonpress.authoring import lint
 
     settings = commands.settings(config)
-    commands.for_lessons(slugs or lint.slugs(settings), lambda slug: lint.lint(settings, slug))
+    commands.for_lessons(slugs or lint.list_slugs(settings), lambda slug: lint.lint_lesson(settings, slug))
 
 
 def preview(
@@ -59,9 +59,9 @@ def preview(
     settings = commands.settings(config)
     if watch:
         options = [] if config == CONFIG else ["--config", str(config)]
-        live_preview.run(previewer.require(settings, path, out), out, port, options, say)
+        live_preview.run_preview(previewer.require_folder(settings, path, out), out, port, options, say)
         return
-    made = previewer.preview(settings, path, out)
+    made = previewer.make_preview(settings, path, out)
     typer.echo("\n".join(filter(None, [made.words, str(made.page)])))
     for fault in made.lacking:
         typer.echo(f"not yet publishable: {fault.message()}", err=True)

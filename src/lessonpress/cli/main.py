@@ -95,8 +95,8 @@ def prepare(
     settings = commands.settings(config)
     if not slugs and not repeat:
         raise typer.BadParameter("name the lessons whose weights are to be made")
-    act = trainer.repeat if repeat else trainer.prepare
-    commands.for_lessons(slugs or trainer.prepared_lessons(settings), lambda slug: act(settings, slug))
+    act = trainer.repeat_training if repeat else trainer.train_lesson
+    commands.for_lessons(slugs or trainer.list_trained_lessons(settings), lambda slug: act(settings, slug))
 
 
 @app.command()

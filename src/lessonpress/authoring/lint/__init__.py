@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress.authoring.lint import checks, model, records, surprises
+from lessonpress.authoring.lint import checks, model, nondeterminism, records
 from lessonpress.authoring.lint.sources import Sources
 from lessonpress.build import source_record
 from lessonpress.core.errors import LessonError, LessonErrors
@@ -14,7 +14,7 @@ from lessonpress.lesson import lesson_files, packages, reader, trained_weights
 from lessonpress.web.page import expressions, prose_check
 
 
-def lint(config: Config, slug: str) -> str:
+def lint_lesson(config: Config, slug: str) -> str:
     """Read one lesson and answer in words: a hint a line for what is doubtful, and that the rest is good.
 
     Raises LessonErrors with file and line for what publishing would refuse, and for what a reader could not run.
@@ -26,26 +26,26 @@ def lint(config: Config, slug: str) -> str:
                 *expressions.find_misnamed(read), *_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
-    return "\n".join([*hints(sources), f"{slug}: good"])
+    return "\n".join([*list_hints(sources), f"{slug}: good"])
 
 
-def hints(sources: Sources) -> list[str]:
+def list_hints(sources: Sources) -> list[str]:
     """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
     read = sources.read
-    doubts = [*model.doubts(sources), *checks.doubts(sources), *surprises.doubts(sources), *records.doubts(read),
-              *expressions.find_unread(read)]  # fmt: skip
+    doubts = [*model.find_doubts(sources), *checks.find_doubts(sources), *nondeterminism.find_doubts(sources),
+              *records.find_doubts(read), *expressions.find_unread(read)]  # fmt: skip
     old = [warning] if (warning := trained_weights.warning(read)) else []
     return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 
 
 def _mistakes(sources: Sources) -> Iterator[LessonError]:
-    for room in (model, checks):
-        yield from room.mistakes(sources)
+    yield from model.find_mistakes(sources)
+    yield from checks.find_mistakes(sources)
     yield from packages.mistakes(sources.files)
-    yield from records.mistakes(sources.read)
+    yield from records.find_mistakes(sources.read)
 
 
-def slugs(config: Config) -> list[str]:
+def list_slugs(config: Config) -> list[str]:
     """The names of all folders of lessons, whatever they hold; a folder of nothing but caches is none.
 
     Raises LessonError when there is no such folder, or nothing in it: a silent success would check nothing.

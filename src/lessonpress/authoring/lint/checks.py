@@ -10,7 +10,7 @@ from lessonpress.core.errors import LessonError
 from lessonpress.lesson.python_ast import Function, Parameter, Source
 
 
-def mistakes(sources: Sources) -> Iterator[LessonError]:
+def find_mistakes(sources: Sources) -> Iterator[LessonError]:
     """Checks that are not there, that are there twice, or that cannot be called; metrics that are not there."""
     file = sources.checks()
     if file is None:
@@ -67,7 +67,7 @@ def _broken(sources: Sources, file: Source) -> Iterator[LessonError]:
                               "an entry of lesson.yaml's `mutants:` whose `breaks:` names it")  # fmt: skip
 
 
-def doubts(sources: Sources) -> Iterator[LessonError]:
+def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Checks without a sentence of their own, and lessons without checks."""
     file = sources.checks()
     if file is None:

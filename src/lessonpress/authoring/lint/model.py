@@ -16,7 +16,7 @@ IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
-def mistakes(sources: Sources) -> Iterator[LessonError]:
+def find_mistakes(sources: Sources) -> Iterator[LessonError]:
     """The class named by the recipe that is not in its file, and inputs that its forward does not take."""
     file, recipe = sources.model(), sources.read.recipe
     if file is None:
@@ -30,7 +30,7 @@ def mistakes(sources: Sources) -> Iterator[LessonError]:
         yield from _calls(sources, method, f"{file.where}:{method.line}")
 
 
-def doubts(sources: Sources) -> Iterator[LessonError]:
+def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Inputs that are passed in their order, because forward has no parameter of their name."""
     file, forward = sources.model(), _forward(sources)
     if file is None or forward is None:

@@ -18,7 +18,7 @@ from lessonpress.worker import recorded
 MOST = 1_000_000  # values of an input whose cut is tried: a new shape may need a copy
 
 
-def mistakes(read: Lesson) -> Iterator[LessonError]:
+def find_mistakes(read: Lesson) -> Iterator[LessonError]:
     """Cuts that do not fit a declared shape, and labels that name no place of an axis."""
     for place, entry in _entries(read):
         try:
@@ -28,7 +28,7 @@ def mistakes(read: Lesson) -> Iterator[LessonError]:
             yield read.error(place, f"{entry.tensor} cannot be cut so: {error}", "a part that is there")
 
 
-def doubts(read: Lesson) -> Iterator[LessonError]:
+def find_doubts(read: Lesson) -> Iterator[LessonError]:
     """Axes that are labelled in part; inputs that hold NaN, which is allowed but empties every figure it reaches."""
     for place, entry in _entries(read):
         for shape in _shapes(read, entry):

@@ -25,7 +25,7 @@ BARE = dict.fromkeys([
 FIX = "Give its value as an input, or draw it from torch, which the recipe's seed decides."
 
 
-def doubts(sources: Sources) -> Iterator[LessonError]:
+def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Every call in a lesson's files that no seed decides."""
     for file in sources.files.values():
         for call in file.calls:
