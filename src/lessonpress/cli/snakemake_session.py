@@ -11,10 +11,10 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from snakemake.cli import get_argument_parser
 from snakemake.common.configfile import load_configfile
@@ -32,8 +32,7 @@ FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
 LONGEST = 90  # bytes of a folder's name in which a socket can have a name
 GROUPS = ("lesson", "compare")  # of the rules whose jobs may run on another machine
 SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
-# The steps that Snakemake was told to do again, by any module of a workflow; a program may run several in turn.
-_forced: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+_forced: dict[int, set[str]] = {}  # by workflow, the steps that Snakemake was told to do again by any module of it
 
 
 def read(workflow: Any, config: Mapping[str, Any]) -> State:
@@ -69,7 +68,10 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
         return
     forced = [*map(str, asked.forcerun or ()), *(map(str, asked.targets or ()) if asked.forcetargets else ())]
     names = {step: (renamed or str)(step) for step in steps.STEPS}
-    again = _forced.setdefault(workflow, set())
+    if id(workflow) not in _forced:  # a program may run one workflow after the other
+        _forced[id(workflow)] = set()
+        weakref.finalize(workflow, _forced.pop, id(workflow), None)
+    again = _forced[id(workflow)]
     again.update(rule_inputs.again(names, every=asked.forceall, forced=forced))
     rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(again)))
 
