@@ -15,7 +15,7 @@ from typing import Any
 
 from lessonpress import sandbox
 from lessonpress.build import execute
-from lessonpress.build.source_record import source
+from lessonpress.build.source_record import make_source_record
 from lessonpress.core import canonical_json
 from lessonpress.core.settings import Isolation, Limits
 from lessonpress.lesson import reader
@@ -48,12 +48,12 @@ def ways() -> dict[str, tuple[Isolation, sandbox.Layers]]:
 
 def measured(folder: Path, runs: int) -> dict[str, list[float]]:
     """Milliseconds of each way, `runs` times, after one round that counts for nothing."""
-    plan = source(reader.read(folder))["plan"]
+    plan = make_source_record(reader.read(folder))["plan"]
     times: dict[str, list[float]] = {name: [] for name in ways()}
     with tempfile.TemporaryDirectory(prefix="bench-isolation-") as scratch:
         (Path(scratch) / "empty").mkdir()
         (Path(scratch) / "plan.json").write_text(canonical_json.compact(plan))
-        mutants = execute.broken(plan, folder, Path(scratch) / "mutants")
+        mutants = execute.make_mutants(plan, folder, Path(scratch) / "mutants")
         arguments = [str(Path(scratch) / "plan.json"), str(folder), str(mutants)]
         given: Any = (sandbox.MODEL, arguments, Path(scratch) / "empty", Limits())
         for turn in range(runs + 1):

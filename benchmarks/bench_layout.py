@@ -71,14 +71,14 @@ def main() -> None:
     for make in (flat_chain, nested_chain, masked_chain, fan, tangle):
         for size in (100, 1_000, 10_000):
             layers, connections = make(size)
-            placement = layout.place(layers, connections)
-            folded = layout.fold(layers, connections)
+            placement = layout.place_graph(layers, connections)
+            folded = layout.choose_folded(layers, connections)
             times = [
-                seconds(lambda: layout.fold(layers, connections)),  # noqa: B023  # called before the next turn
-                seconds(lambda: layout.place(layers, connections)),  # noqa: B023
-                seconds(lambda: drawing.svg(layers, connections, placement, title="")),  # noqa: B023
+                seconds(lambda: layout.choose_folded(layers, connections)),  # noqa: B023  # called before the next turn
+                seconds(lambda: layout.place_graph(layers, connections)),  # noqa: B023
+                seconds(lambda: drawing.draw_svg(layers, connections, placement, title="")),  # noqa: B023
             ]
-            boxes = len(layout.place(layers, connections, collapsed=folded).boxes)
+            boxes = len(layout.place_graph(layers, connections, collapsed=folded).boxes)
             print(f"{make.__name__:14}{len(placement.boxes):8}" + "".join(f"{t:9.3f}" for t in times) + f"{boxes:9}")
 
 

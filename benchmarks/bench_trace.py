@@ -94,7 +94,7 @@ def ours(model: nn.Module, given: tuple[Tensor, ...]) -> None:
     blobs: dict[str, str] = {}
     execution = {"inputs": told, "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
                  "buffers": held["_buffers"], "values": values.told(blobs)}  # fmt: skip
-    graph.of({"runs": {"execution": execution}, "modules": mapped.told({}), "blobs": blobs})
+    graph.build_graph({"runs": {"execution": execution}, "modules": mapped.told({}), "blobs": blobs})
 
 
 def torchlens() -> Tool:

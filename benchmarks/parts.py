@@ -29,10 +29,10 @@ def measured(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
 
 
 def _one(config: Config, folder: Path) -> dict[str, float]:
-    work = steps.build(config, folder.name)
+    work = steps.open_build(config, folder.name)
     took = {name: _median(lambda name=name: steps.perform(work, name, again=True)) for name in steps.STEPS}
     alone = {**work.source, "plan": {**work.source["plan"], "mutants": []}}
-    runs = _median(lambda: execute.run(config, alone, folder))
+    runs = _median(lambda: execute.run_lesson(config, alone, folder))
     broken = max(took["execute"] - runs, 0.0)
     parts = [took["hash"], runs, broken, took["record"], took["check"], took["render"]]
     return dict(zip(PARTS, parts, strict=True))

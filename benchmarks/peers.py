@@ -102,7 +102,7 @@ def plans(folder: Path, sources: Sequence[Path], count: int) -> list[tuple[Path,
         source = sources[number % len(sources)]
         plan = folder / "plans" / f"{number}.json"
         plan.parent.mkdir(exist_ok=True)
-        plan.write_text(json.dumps(source_record.source(reader.read(source))["plan"]), encoding="utf-8")
+        plan.write_text(json.dumps(source_record.make_source_record(reader.read(source))["plan"]), encoding="utf-8")
         out.append((source, plan))
     return out
 

@@ -8,7 +8,7 @@ from lessonpress.revision import schema
 
 PROJECT = Path(__file__).resolve().parents[1]
 WRITTEN = {
-    "templates/manifest.schema.json": schema.document, "templates/lesson.schema.json": recipe.schema,
+    "templates/manifest.schema.json": schema.make_schema, "templates/lesson.schema.json": recipe.schema,
     "workflow/schemas/config.schema.json": config.schema,
 }  # fmt: skip
 

@@ -47,7 +47,7 @@ def test_it_is_json_that_begins_with_what_it_was_made_from(tmp_path: Path) -> No
     assert list(told) == ["madeFrom", "beside", "mistakes", *BODY, "sha256"]
     assert told["sha256"] == canonical_json.digest(text[: text.rindex(',"sha256"')])
     assert told["beside"]["table.csv"] == canonical_json.digest(b"a,b\n")
-    assert artifact.made_from(tmp_path / "it.json") == MADE_FROM
+    assert artifact.read_made_from(tmp_path / "it.json") == MADE_FROM
 
 
 def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_what_is_not_whole_counts_for_nothing(tmp_path: Path, damage: str) -> No
 def test_any_flipped_bit_is_found(tmp_path_factory: pytest.TempPathFactory, at: int, bit: int) -> None:
     """Wherever it is."""
     path = tmp_path_factory.mktemp("bits") / "it.json"
-    data = bytearray(artifact.text(MADE_FROM, BODY, {}), "utf-8")
+    data = bytearray(artifact.serialise(MADE_FROM, BODY, {}), "utf-8")
     data[at % len(data)] ^= 1 << bit
     path.write_bytes(data)
     assert artifact.read(path) is None
@@ -136,7 +136,7 @@ def test_only_an_artifact_says_what_it_was_made_from(tmp_path: Path, text: str |
     """Its first bytes are enough to pass over another state's; a file that has others says nothing."""
     if text is not None:
         (tmp_path / "it.json").write_text(text, "latin-1")
-    assert artifact.made_from(tmp_path / "it.json") is None
+    assert artifact.read_made_from(tmp_path / "it.json") is None
 
 
 def test_a_copy_is_whole_and_leaves_the_first_alone(tmp_path: Path) -> None:

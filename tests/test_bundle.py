@@ -34,7 +34,7 @@ def plan(args: dict[str, Any], inputs: list[list[Any]], **run: Any) -> dict[str,
 def script(project: Path, **parts: Any) -> str:
     """run.py of a plan."""
     template = (project / "templates" / "run.py.txt").read_text("utf-8")
-    return bundle.run_script(template, plan(parts.pop("args", {}), parts.pop("inputs", []), **parts), ["[1,16]"])
+    return bundle.make_run_script(template, plan(parts.pop("args", {}), parts.pop("inputs", []), **parts), ["[1,16]"])
 
 
 def test_the_script_is_python_without_marks(project: Path) -> None:
@@ -69,14 +69,14 @@ def test_text_that_looks_like_a_mark_is_text(project: Path) -> None:
 
 def test_requirements_are_pinned_without_local_builds() -> None:
     """Three packages at exact versions that any package index has."""
-    lines = [line for line in bundle.requirements().splitlines() if not line.startswith("#")]
+    lines = [line for line in bundle.list_requirements().splitlines() if not line.startswith("#")]
     assert [line.split("==")[0] for line in lines] == ["torch", "numpy", "safetensors"]
     assert not any("+" in line for line in lines)
 
 
 def test_the_workers_own_code_is_taken_along() -> None:
     """`run.py --compare` runs the code that made the record, byte for byte."""
-    files = bundle.worker_files()
+    files = bundle.collect_worker_files()
     assert {"worker/__init__.py", "worker/run.py", "worker/recorded.py"} <= set(files)
     assert all(data == (bundle.WORKER.parent / name).read_bytes() for name, data in files.items())
 
@@ -86,23 +86,23 @@ def test_checksums_are_what_sha256sum_checks(tmp_path: Path) -> None:
     for name, data in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    (tmp_path / "SHA256SUMS").write_bytes(bundle.checksums(FILES))
+    (tmp_path / "SHA256SUMS").write_bytes(bundle.make_checksums(FILES))
     done = subprocess.run(
         ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert len(done.stdout.splitlines()) == len(FILES) - 2
-    assert f"{hashlib.sha256(b'w').hexdigest()}  worker/run.py\n" in bundle.checksums(FILES).decode()
+    assert f"{hashlib.sha256(b'w').hexdigest()}  worker/run.py\n" in bundle.make_checksums(FILES).decode()
 
 
 def test_equal_files_are_equal_zips() -> None:
     """No clock, no order of a walk, no version of a compressor is in the bytes."""
-    one, two = bundle.zipped(FILES, "a-1"), bundle.zipped(dict(reversed(FILES.items())), "a-1")
+    one, two = bundle.zip_bundle(FILES, "a-1"), bundle.zip_bundle(dict(reversed(FILES.items())), "a-1")
     assert one == two
 
 
 def test_the_zip_unpacks_into_one_folder() -> None:
     """Only what a reader needs to repeat and verify; readable by everybody, dated at zip's beginning."""
-    archive = zipfile.ZipFile(io.BytesIO(bundle.zipped(FILES, "a-1")))
+    archive = zipfile.ZipFile(io.BytesIO(bundle.zip_bundle(FILES, "a-1")))
     assert archive.testzip() is None
     assert archive.namelist() == sorted(f"a-1/{name}" for name in FILES if name not in bundle.NOT_BUNDLED)
     assert archive.read("a-1/worker/run.py") == b"w"

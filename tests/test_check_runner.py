@@ -44,8 +44,8 @@ def asked(
     monkeypatch.setattr(check_runner.sandbox, "run", lambda *_, **__: ended)
     read = reader.read(folder)
     if tasks is None:
-        return check_runner.checks(Config(), read, b"{}", b"{}" if mutant else None)[0]
-    return check_runner.metrics(Config(), read, b"{}", tasks)
+        return check_runner.run_checks(Config(), read, b"{}", b"{}" if mutant else None)[0]
+    return check_runner.run_metrics(Config(), read, b"{}", tasks)
 
 
 def ok(checks: Any, metrics: Any, mutants: Any = MISSING) -> bytes:
@@ -188,6 +188,6 @@ def test_a_limit_is_told_with_its_setting(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_a_verdict_is_measured_sense_bound(sense: str, measured: Any, bound: Any, passed: bool, margin: Any) -> None:
     """It passes when measured sense bound; the margin is their distance, negative when it fails."""
-    told = check.verdict({**GOOD, "sense": sense, "measured": measured, "bound": bound})
+    told = check.make_verdict({**GOOD, "sense": sense, "measured": measured, "bound": bound})
     assert (told["passed"], told["margin"]) == (passed, margin)
     assert json.dumps(told, allow_nan=False)

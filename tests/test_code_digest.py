@@ -82,9 +82,9 @@ def test_a_steps_code_is_what_it_imports(step: str) -> None:
     """A module that is left out would leave old results standing, one too many makes them again for nothing."""
     begins = [BEGINS[step], *(AROUND if step != "site" else ())]
     expected = set().union(*map(reach, begins))
-    assert outside(code_digest.modules(step)) == outside(expected)
+    assert outside(code_digest.list_modules(step)) == outside(expected)
     worker = set((PACKAGE / "worker").glob("*.py"))
-    own = worker & set(code_digest.files(step))
+    own = worker & set(code_digest.list_files(step))
     assert own == (worker if any(module.startswith("worker") for module in expected) else set())
 
 
@@ -111,18 +111,18 @@ def test_every_form_of_import_is_seen(
         (tmp_path / f"{name}.py").touch()
     (tmp_path / "publishing" / "site.py").write_text(code)
     monkeypatch.setattr(code_digest, "PACKAGE", tmp_path)
-    assert code_digest.modules("site") == {"publishing.site", *expected}
+    assert code_digest.list_modules("site") == {"publishing.site", *expected}
 
 
 @pytest.mark.parametrize("step", code_digest.STEPS)
 def test_every_file_of_a_step_is_there(step: str) -> None:
     """The digest is made of files that exist, scripts and templates included."""
-    files = code_digest.files(step)
+    files = code_digest.list_files(step)
     assert all(path.is_file() for path in files)
     assert module_file(BEGINS[step]) in files
-    shows = "web.page.rendering" in code_digest.modules(step)
+    shows = "web.page.rendering" in code_digest.list_modules(step)
     assert (resources.path("templates") / "lesson.html.jinja" in files) is shows
-    replays = any(module.startswith("replay.operations") for module in code_digest.modules(step))
+    replays = any(module.startswith("replay.operations") for module in code_digest.list_modules(step))
     assert (PACKAGE / "replay" / "operations" / "interpreter.js" in files) is replays
 
 
@@ -153,21 +153,21 @@ def test_a_change_of_code_moves_the_digests_of_its_steps_only(
     """A change to pages executes nothing again, one to the confinement renders nothing, a new version does nothing."""
     own = copies(tmp_path, monkeypatch)
     next(own)
-    before = code_digest.digests()
+    before = code_digest.digest_steps()
     with (next(own) / file).open("a", encoding="utf-8") as edited:
         edited.write("# new\n")
-    after = code_digest.digests()
+    after = code_digest.digest_steps()
     assert {step for step in before if before[step] != after[step]} == expected
 
 
 def test_an_installed_package_has_the_same_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wheel carries its templates inside the package: the same code is the same wherever it lies."""
-    before = code_digest.digests()
+    before = code_digest.digest_steps()
     package = next(copies(tmp_path, monkeypatch))
     shutil.copytree(resources.path("templates"), package / "templates")
     monkeypatch.setattr(resources, "PACKAGE", package)
     assert resources.path("templates") == package / "templates"
-    assert code_digest.digests() == before
+    assert code_digest.digest_steps() == before
 
 
 def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
@@ -175,7 +175,7 @@ def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
     folder = resources.path("templates")
     starters = {path for name in code_digest.STARTERS for path in (folder / name).rglob("*") if path.is_file()}
     assert starters
-    assert not starters & set(code_digest.files("render"))
+    assert not starters & set(code_digest.list_files("render"))
 
 
 @pytest.fixture
@@ -210,19 +210,19 @@ OTHER: dict[str, tuple[Callable[[Config], Config | None], bool]] = {
 @pytest.mark.parametrize("change", OTHER)
 def test_a_lessons_key_is_its_state(house: Config, change: str) -> None:
     """Whatever decides what is made gives another key; what does not leaves the key, and nothing is due."""
-    before = code_digest.present_key(house, "echo")
+    before = code_digest.compute_present_key(house, "echo")
     assert re.fullmatch(r"[0-9a-f]{16}", before)
     make, another = OTHER[change]
-    assert (code_digest.present_key(make(house) or house, "echo") != before) is another
+    assert (code_digest.compute_present_key(make(house) or house, "echo") != before) is another
 
 
 @pytest.mark.parametrize("step", code_digest.STEPS)
 def test_other_code_is_another_key(house: Config, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """An upgrade of lessonpress makes every lesson due; that of the pages around the lessons makes none."""
-    before = code_digest.present_key(house, "echo")
-    other = {**code_digest.digests(), step: "other"}
-    monkeypatch.setattr(code_digest, "digests", lambda: other)
-    assert (code_digest.present_key(house, "echo") != before) is (step != "site")
+    before = code_digest.compute_present_key(house, "echo")
+    other = {**code_digest.digest_steps(), step: "other"}
+    monkeypatch.setattr(code_digest, "digest_steps", lambda: other)
+    assert (code_digest.compute_present_key(house, "echo") != before) is (step != "site")
 
 
 def test_what_is_installed_is_named_by_its_version(
@@ -231,27 +231,27 @@ def test_what_is_installed_is_named_by_its_version(
     """Another torch is another key; the first folder of Python's path counts, as it does for an import."""
     from importlib.metadata import version
 
-    told = code_digest.installed()
+    told = code_digest.list_installed()
     assert set(told) == {"python", *code_digest.INSTALLED}
     assert told["torch"] == version("torch").partition("+")[0]
-    before = code_digest.present_key(house, "echo")
+    before = code_digest.compute_present_key(house, "echo")
     (tmp_path / "first" / "torch-9.9.9+cpu.dist-info").mkdir(parents=True)
     monkeypatch.syspath_prepend(tmp_path / "first")
-    code_digest.installed.cache_clear()
-    assert code_digest.installed()["torch"] == "9.9.9"
-    assert code_digest.present_key(house, "echo") != before
+    code_digest.list_installed.cache_clear()
+    assert code_digest.list_installed()["torch"] == "9.9.9"
+    assert code_digest.compute_present_key(house, "echo") != before
     monkeypatch.undo()
-    code_digest.installed.cache_clear()
+    code_digest.list_installed.cache_clear()
 
 
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The digests are asked for at every start of Snakemake, and for every lesson."""
     next(copies(tmp_path, monkeypatch))
     read, own = [], Path.read_bytes
-    templates = len([path for path in code_digest.files("site") if resources.path("templates") in path.parents])
+    templates = len([path for path in code_digest.list_files("site") if resources.path("templates") in path.parents])
     monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), own(path))[1])
     for _ in range(2):
-        code_digest.digests()
-    every = {path for step in code_digest.STEPS for path in code_digest.files(step)}
+        code_digest.digest_steps()
+    every = {path for step in code_digest.STEPS for path in code_digest.list_files(step)}
     assert len(read) == len(set(read)) <= len(every)
     assert len(every) > templates > 0

@@ -48,7 +48,7 @@ class Typed:
     @property
     def key(self) -> str:
         """The key of the lesson as it is now."""
-        return steps.build(self.config, SLUG).key
+        return steps.open_build(self.config, SLUG).key
 
     @property
     def room(self) -> Path:
@@ -161,7 +161,7 @@ def test_the_parsers_commands_do_the_same(typed: Typed) -> None:
         assert typed(name, SLUG, "--config", "other.yaml")[0] == 0
         assert (Path("elsewhere") / SLUG / typed.key / step.file).exists()
     assert typed("publish", SLUG, "--config", "other.yaml", "--note", "why", "--key", typed.key)[0] == 0
-    assert history.read(typed.config.published(SLUG), SLUG)["revisions"][0]["note"] == "why"
+    assert history.read_history(typed.config.published(SLUG), SLUG)["revisions"][0]["note"] == "why"
     assert typed("site", "--config", "other.yaml")[0] == typed("mistakes", "--config", "other.yaml")[0] == 0
     code, _, err = typed("publish", SLUG, "--config", "other.yaml", "--key", "0" * 16)
     assert (code, "has changed since the run began" in err) == (1, True)
@@ -263,7 +263,7 @@ def test_publishing_makes_what_is_missing_and_sweeps(typed: Typed, monkeypatch: 
     assert found
     assert out == f"echo: {found.body['words']}\n"
     assert (typed.room / "publish.log").read_text() == out
-    [event] = history.read(typed.config.published(SLUG), SLUG)["revisions"]
+    [event] = history.read_history(typed.config.published(SLUG), SLUG)["revisions"]
     assert (event["note"], event["revision"]) == ("why", found.body["revision"])
     assert len(list(typed.config.work_dir(SLUG).iterdir())) == 4
 

@@ -141,7 +141,7 @@ def edited(house: Config, to: Path) -> Path:
 def test_numbers_and_graph_are_drawn(house: Config, tmp_path: Path) -> None:
     """Heatmaps of new minus old with the worst cell named, and both graphs on one layout with marks."""
     old, new = house.published(SLUG) / names(house)[-1], edited(house, tmp_path)
-    found = revision_diff.between(old, new)
+    found = revision_diff.compare_revisions(old, new)
     [gap] = found.numbers.gaps
     assert gap.absolute == pytest.approx(0.5)
     page = report.page(found, old, new, title="What changed")

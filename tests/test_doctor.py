@@ -82,7 +82,8 @@ def test_an_edited_history_is_found(house: Config, edit: str, sealed: bool) -> N
     EDITS[edit](text)
     if sealed:
         del text[history.SEAL]
-    path.write_text(history.text(text) if sealed else json.dumps(text, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    plain = json.dumps(text, indent=2, ensure_ascii=False) + "\n"
+    path.write_text(history.serialise(text) if sealed else plain, "utf-8")
     site.site(house)
     found = [fault.where for fault in doctor.doctor(house)]
     if edit == "another note" and sealed:
@@ -174,7 +175,7 @@ def test_what_a_killed_publisher_left_is_found_and_goes(house: Config) -> None:
     left = house.published(SLUG) / ".0123456789abcdef.tmp-77"
     left.mkdir()
     assert [fault.where for fault in doctor.doctor(house)] == [f"models/{SLUG}/{left.name}"]
-    publish.publish(steps.build(house, SLUG))
+    publish.publish(steps.open_build(house, SLUG))
     assert doctor.doctor(house) == []
 
 
@@ -311,9 +312,9 @@ def test_git_tells_of_events_that_were_lost(house: Config) -> None:
     """A history that was shortened or rewritten, and sealed again, no longer continues the committed one."""
     commit(house)
     assert doctor.doctor(house) == []
-    text = history.read(house.published(SLUG), SLUG)
+    text = history.read_history(house.published(SLUG), SLUG)
     text["revisions"][0]["note"] = "rewritten"
-    history.write(house.published(SLUG), text)
+    history.write_history(house.published(SLUG), text)
     site.site(house)
     [fault] = doctor.doctor(house)
     assert "lost or changed events" in fault.what

@@ -17,8 +17,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def draw(graph: Graph, *, collapsed: frozenset[str] = frozenset(), **options: Any) -> str:
     """Place and draw a graph."""
-    placement = layout.place(*graph, collapsed=collapsed)
-    return drawing.svg(*graph, placement, **{"title": "A graph", **options})
+    placement = layout.place_graph(*graph, collapsed=collapsed)
+    return drawing.draw_svg(*graph, placement, **{"title": "A graph", **options})
 
 
 def parsed(graph: Graph, **options: Any) -> ET.Element:
@@ -209,8 +209,8 @@ def test_the_picture_is_also_good_html() -> None:
 def test_any_graph_gives_well_formed_xml(drawn: tuple[Graph, frozenset[str]], title: str) -> None:
     """Arbitrary graphs, folds and titles parse, and show every box."""
     graph, collapsed = drawn
-    placement = layout.place(*graph, collapsed=collapsed)
-    root = ET.fromstring(drawing.svg(*graph, placement, title=title))
+    placement = layout.place_graph(*graph, collapsed=collapsed)
+    root = ET.fromstring(drawing.draw_svg(*graph, placement, title=title))
     assert len(of_class(root, "node")) == len(placement.boxes)
 
 
@@ -224,6 +224,6 @@ def test_the_picture_needs_nothing_from_elsewhere() -> None:
 def test_words_fit_their_boxes() -> None:
     """Labels are at most as wide as their box by the layout's own measure, however long a name is."""
     layers = [layer("a.very.long.path.to.a.layer.with.an.even.longer.name." * 3, "AnOperationWithALongName" * 4)]
-    (box,) = layout.place(layers, []).boxes.values()
-    assert layout.text.width(box.label, 13) <= box.w - 20
-    assert layout.text.width(box.detail, 11) <= box.w - 20
+    (box,) = layout.place_graph(layers, []).boxes.values()
+    assert layout.text.measure_width(box.label, 13) <= box.w - 20
+    assert layout.text.measure_width(box.detail, 11) <= box.w - 20

@@ -12,34 +12,34 @@ AT = "2026-01-01T00:00:00+00:00"
 
 def test_a_lesson_without_a_history_has_an_empty_one(tmp_path: Path) -> None:
     """Before the first publication there is nothing to read, and that is no mistake."""
-    told = history.read(tmp_path, "a")
+    told = history.read_history(tmp_path, "a")
     assert told == {"slug": "a", "current": None, "pinned": None, "revisions": []}
-    assert history.latest(told) is None
+    assert history.find_latest(told) is None
 
 
 def test_events_are_kept_in_order(tmp_path: Path) -> None:
     """Each event says revision, time, reasons and the curator's note; the newest revision is current."""
-    told = history.extended(history.read(tmp_path, "a"), "r1", AT, ["first publication"], None)
-    told = history.extended(told, "r2", AT, ["prose"], "clearer")
-    history.write(tmp_path, told)
-    assert history.read(tmp_path, "a") == told
+    told = history.add_event(history.read_history(tmp_path, "a"), "r1", AT, ["first publication"], None)
+    told = history.add_event(told, "r2", AT, ["prose"], "clearer")
+    history.write_history(tmp_path, told)
+    assert history.read_history(tmp_path, "a") == told
     assert told["revisions"][1] == {"revision": "r2", "publishedAt": AT, "reasons": ["prose"], "note": "clearer"}
-    assert (told["current"], history.latest(told)) == ("r2", "r2")
-    assert history.names(told, "r1")
-    assert not history.names(told, "r3")
+    assert (told["current"], history.find_latest(told)) == ("r2", "r2")
+    assert history.has_revision(told, "r1")
+    assert not history.has_revision(told, "r3")
 
 
 def test_a_pin_holds_the_current_revision(tmp_path: Path) -> None:
     """Later publications add events without moving what is pinned."""
-    told = {**history.extended(history.read(tmp_path, "a"), "r1", AT, [], None), "pinned": "r1"}
-    told = history.extended(told, "r2", AT, [], None)
-    assert (told["current"], history.latest(told)) == ("r1", "r2")
+    told = {**history.add_event(history.read_history(tmp_path, "a"), "r1", AT, [], None), "pinned": "r1"}
+    told = history.add_event(told, "r2", AT, [], None)
+    assert (told["current"], history.find_latest(told)) == ("r1", "r2")
 
 
 def test_extending_changes_nothing_that_was_there(tmp_path: Path) -> None:
     """A history is a value; adding to it makes another."""
-    empty = history.read(tmp_path, "a")
-    history.extended(empty, "r1", AT, [], None)
+    empty = history.read_history(tmp_path, "a")
+    history.add_event(empty, "r1", AT, [], None)
     assert empty["revisions"] == []
 
 
@@ -50,4 +50,4 @@ def test_a_broken_history_is_one_message(tmp_path: Path, text: str) -> None:
     """What a merge left behind is told with the file's name, not as a traceback."""
     (tmp_path / "revisions.json").write_text(text)
     with pytest.raises(LessonError, match=r"revisions\.json: this is no history of a;"):
-        history.read(tmp_path, "a")
+        history.read_history(tmp_path, "a")

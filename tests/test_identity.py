@@ -49,13 +49,13 @@ def made(**change: Any) -> str:
         "weights": "w" * 64,
         **change,
     }
-    return identity.of(**parts)
+    return identity.make_identity(**parts)
 
 
 def test_the_name_is_the_files_own_digest() -> None:
     """Sixteen hex digits of SHA-256 over the bytes of identity.json: hashlib is all that it takes."""
     text = made()
-    assert identity.revision(text) == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert identity.compute_revision(text) == hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def test_the_text_is_canonical_json() -> None:
@@ -140,13 +140,13 @@ def numbers(value: float) -> dict[str, Any]:
 def test_the_reasons_name_what_changed(change: dict[str, Any], reasons: list[str]) -> None:
     """The history says in words why a revision is a new one, and names nothing that stayed."""
     old, new = json.loads(made()), json.loads(made(**change))
-    assert identity.revision(made()) != identity.revision(made(**change))
-    assert identity.reasons(old, new) == reasons
+    assert identity.compute_revision(made()) != identity.compute_revision(made(**change))
+    assert identity.list_reasons(old, new) == reasons
 
 
 def test_the_first_revision_needs_no_other_reason() -> None:
     """There is nothing that it could differ from."""
-    assert identity.reasons(None, json.loads(made())) == ["first publication"]
+    assert identity.list_reasons(None, json.loads(made())) == ["first publication"]
 
 
 def test_a_page_enters_without_what_is_volatile() -> None:

@@ -33,7 +33,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Config:
 @pytest.fixture(scope="module")
 def folder(house: Config) -> Path:
     """Give a published revision, to be read only."""
-    return house.published(SLUG) / history.read(house.published(SLUG), SLUG)["current"]
+    return house.published(SLUG) / history.read_history(house.published(SLUG), SLUG)["current"]
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def test_every_file_is_covered_by_a_digest_or_made_again(files: dict[str, bytes]
     """SHA256SUMS lists all but itself and the zip; it must be what the digests make, the zip what the files make."""
     listed = [line.split("  ", 1)[1] for line in files["SHA256SUMS"].decode().splitlines()]
     assert sorted(listed) == sorted(set(files) - {"SHA256SUMS", "bundle.zip"})
-    assert bundle.checksums(files) == files["SHA256SUMS"]
-    assert bundle.zipped(files, f"{SLUG}-{folder.name}") == files["bundle.zip"]
+    assert bundle.make_checksums(files) == files["SHA256SUMS"]
+    assert bundle.zip_bundle(files, f"{SLUG}-{folder.name}") == files["bundle.zip"]
     assert canonical_json.digest(files["identity.json"]).startswith(folder.name)
     assert list(integrity.faults(files, SLUG, folder.name)) == []
 
@@ -81,7 +81,7 @@ def test_every_bit_of_the_list_of_digests_is_found(files: dict[str, bytes]) -> N
 def test_every_bit_of_the_identity_gives_another_name(files: dict[str, bytes], folder: Path) -> None:
     """All of them: the folder's name is the digest of identity.json."""
     for data in flips(files["identity.json"], 8 * len(files["identity.json"])):
-        assert identity.revision(data.decode("latin-1")) != folder.name
+        assert identity.compute_revision(data.decode("latin-1")) != folder.name
         assert canonical_json.digest(data)[:16] != folder.name
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_plain_file_or_folder_is_found(house: Config, tmp_path: Path)
     for case in ("lesson", "revision", "file", "pipe", "empty"):
         root = tmp_path / case
         folder = shutil.copytree(house.published(SLUG), root / SLUG)
-        name = history.read(folder, SLUG)["current"]
+        name = history.read_history(folder, SLUG)["current"]
         moved = {"lesson": folder, "revision": folder / name, "file": folder / name / "plan.json"}.get(case)
         if moved:
             moved.rename(tmp_path / f"moved-{case}")

@@ -110,7 +110,7 @@ def faults(layers: Sequence[dict[str, Any]], placement: Placement) -> list[str]:
         if area[0] < 0 or area[1] < 0 or area[2] > placement.width or area[3] > placement.height:
             wrong.append(f"{name} leaves the picture")
     for frame in placement.frames.values():
-        end = frame.title_x + text.width(frame.title, 11)
+        end = frame.title_x + text.measure_width(frame.title, 11)
         areas[f"the title of {frame.id}"] = (frame.title_x, frame.y + 6, end, frame.y + 20)
     bands = near(areas)
     for route in placement.routes.values():
@@ -127,7 +127,7 @@ def faults(layers: Sequence[dict[str, Any]], placement: Placement) -> list[str]:
 def check(graph: Graph, collapsed: frozenset[str] = frozenset()) -> Placement:
     """Place a graph and assert all that must hold for any placement."""
     layers, connections = graph
-    placement = layout.place(layers, connections, collapsed=collapsed)
+    placement = layout.place_graph(layers, connections, collapsed=collapsed)
     assert not faults(layers, placement)
     told = [name for line in (*placement.routes.values(), *placement.loops.values()) for name in line.connections]
     assert sorted([*told, *placement.hidden]) == sorted(one["id"] for one in connections)
@@ -143,7 +143,7 @@ def check(graph: Graph, collapsed: frozenset[str] = frozenset()) -> Placement:
 def test_a_fault_is_noticed() -> None:
     """The check itself can fail: a box moved onto a neighbour, onto a line, out of its frame or out of the picture."""
     layers, connections = attention()
-    placement = layout.place(layers, connections)
+    placement = layout.place_graph(layers, connections)
 
     def moved(name: str, **change: float) -> list[str]:
         boxes = {**placement.boxes, name: replace(placement.boxes[name], **change)}
@@ -166,7 +166,7 @@ def test_nothing_touches_what_it_should_not(name: str) -> None:
 def test_the_same_holds_when_folded(name: str) -> None:
     """A folded picture obeys the same rules, at any budget."""
     for budget in (1, 12, 60):
-        check(SAMPLES[name], layout.fold(*SAMPLES[name], budget=budget))
+        check(SAMPLES[name], layout.choose_folded(*SAMPLES[name], budget=budget))
 
 
 @settings(max_examples=150)
@@ -180,7 +180,7 @@ def test_any_graph_is_placed_cleanly(drawn: tuple[Graph, frozenset[str]]) -> Non
 def test_data_flows_downwards() -> None:
     """Without cycles every route leads from a lower edge down to an upper one."""
     for name in ("attention", "transformer", "fan", "thousand"):
-        placement = layout.place(*SAMPLES[name])
+        placement = layout.place_graph(*SAMPLES[name])
         assert not any(route.upward for route in placement.routes.values())
         assert all(a[1] <= b[1] for route in placement.routes.values() for a, b in pairwise(route.points))
 
@@ -199,13 +199,13 @@ def test_connections_of_one_output_to_one_box_share_a_route() -> None:
     """A tensor used twice by one operation is drawn once and knows both connections; other ports are kept apart."""
     layers, connections = connect([layer("a", "LSTM"), layer("b", "Linear")], [("a", "b")] * 3)
     connections[2]["sourcePort"] = "1.0"
-    routes = layout.place(layers, connections).routes
+    routes = layout.place_graph(layers, connections).routes
     assert [route.connections for route in routes.values()] == [("edge-1", "edge-2"), ("edge-3",)]
 
 
 def test_inputs_stand_in_one_row_at_the_top_and_the_output_at_the_bottom() -> None:
     """The reading order of a picture: inputs first, output last."""
-    placement = layout.place(*attention())
+    placement = layout.place_graph(*attention())
     tops = {box.y for box in placement.boxes.values() if box.kind == "input"}
     assert tops == {min(box.y for box in placement.boxes.values())}
     assert max(placement.boxes.values(), key=lambda box: box.y).id == "output"
@@ -226,7 +226,7 @@ def test_a_collapsed_module_is_one_box_that_counts_its_inside() -> None:
 def test_equal_neighbours_are_rolled_up_with_a_count() -> None:
     """Twelve equal blocks become one box ×12; opening one of them leaves a roll on each side."""
     layers, connections = transformer(12)
-    folded = layout.fold(layers, connections)
+    folded = layout.choose_folded(layers, connections)
     placement = check((layers, connections), folded)
     assert placement.boxes["stack.0"].label == "0 … 11 ×12"
     assert placement.boxes["stack.0"].members == tuple(f"stack.{at}" for at in range(12))
@@ -240,19 +240,19 @@ def test_blocks_that_differ_are_not_rolled_up() -> None:
     """Another parameter, another wiring or a way out and back keeps blocks apart."""
     layers, connections = transformer(4)
     blocks = frozenset(f"stack.{at}" for at in range(4))
-    assert len(layout.place(layers, connections, collapsed=blocks).boxes) == 6
+    assert len(layout.place_graph(layers, connections, collapsed=blocks).boxes) == 6
     changed = [{**one, "params": {"p": 1}} if one["id"] == "stack.1.norm1" else one for one in layers]
-    assert len(layout.place(changed, connections, collapsed=blocks).boxes) == 9
+    assert len(layout.place_graph(changed, connections, collapsed=blocks).boxes) == 9
     back = [*connections, {"id": "back", "source": "head", "target": "stack.0.norm1"}]
-    assert len(layout.place(layers, back, collapsed=blocks).boxes) == 9
+    assert len(layout.place_graph(layers, back, collapsed=blocks).boxes) == 9
 
 
 def test_folding_keeps_to_its_budget_where_modules_allow_it() -> None:
     """A small graph stays open; a thousand layers fit in sixty boxes; a flat graph cannot be folded."""
-    assert layout.fold(*attention()) == frozenset()
+    assert layout.choose_folded(*attention()) == frozenset()
     graph = nested_blocks(10, 10, 10)
-    assert len(layout.place(*graph, collapsed=layout.fold(*graph)).boxes) <= 60
-    assert layout.fold(*fan(100)) == frozenset()
+    assert len(layout.place_graph(*graph, collapsed=layout.choose_folded(*graph)).boxes) <= 60
+    assert layout.choose_folded(*fan(100)) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -269,18 +269,18 @@ def test_a_graph_that_is_none_is_refused(
 ) -> None:
     """Double ids, lost parents and connections with a module are said in words."""
     with pytest.raises(ValueError, match=words):
-        layout.place(*connect(layers, pairs))
+        layout.place_graph(*connect(layers, pairs))
 
 
 def test_unknown_ends_and_folds_are_refused() -> None:
     """A connection to nowhere, a doubled connection id and a collapsed leaf are mistakes."""
     layers, connections = connect([layer("a", "Linear"), layer("b", "Linear")], [("a", "b")])
     with pytest.raises(ValueError, match="no layer 'c'"):
-        layout.place(layers, [{**connections[0], "target": "c"}])
+        layout.place_graph(layers, [{**connections[0], "target": "c"}])
     with pytest.raises(ValueError, match="occurs twice"):
-        layout.place(layers, connections * 2)
+        layout.place_graph(layers, connections * 2)
     with pytest.raises(ValueError, match="cannot be collapsed"):
-        layout.place(layers, connections, collapsed=frozenset({"a"}))
+        layout.place_graph(layers, connections, collapsed=frozenset({"a"}))
 
 
 def test_a_long_shared_line_does_not_make_the_picture_lean() -> None:
@@ -291,7 +291,7 @@ def test_a_long_shared_line_does_not_make_the_picture_lean() -> None:
         layers = [layer("input:x", "Input", kind="input"), layer("input:mask", "Input", kind="input")]
         layers += [layer(name, "Linear") for name in names]
         pairs = chain("input:x", *names) + [("input:mask", name) for name in names]
-        wide.append(layout.place(*connect(layers, pairs)).width)
+        wide.append(layout.place_graph(*connect(layers, pairs)).width)
     assert wide[0] == wide[1]
 
 
@@ -299,8 +299,8 @@ def digest() -> str:
     """Give one digest of every sample's placement, open and folded."""
     whole = hashlib.sha256()
     for graph in SAMPLES.values():
-        for collapsed in (frozenset[str](), layout.fold(*graph, budget=12)):
-            whole.update(repr(layout.place(*graph, collapsed=collapsed)).encode())
+        for collapsed in (frozenset[str](), layout.choose_folded(*graph, budget=12)):
+            whole.update(repr(layout.place_graph(*graph, collapsed=collapsed)).encode())
     return whole.hexdigest()
 
 
@@ -318,7 +318,7 @@ def test_placements_do_not_depend_on_hash_order() -> None:
 
 def test_coordinates_have_one_decimal() -> None:
     """Numbers are rounded, so that pictures are the same bytes where sums differ in their last bits."""
-    placement = layout.place(*transformer(2))
+    placement = layout.place_graph(*transformer(2))
     numbers = [n for route in placement.routes.values() for point in route.points for n in point]
     numbers += [n for box in placement.boxes.values() for n in (box.x, box.y, box.w, box.h)]
     assert all(n == round(n, 1) for n in numbers)
@@ -329,7 +329,7 @@ def test_a_thousand_layers_take_less_than_a_second() -> None:
     layers, connections = nested_blocks(10, 10, 10)
     mask = [{"id": f"mask-{one['id']}", "source": "input:x", "target": one["target"]} for one in connections[1:-1]]
     begin = time.process_time()
-    placement = layout.place(layers, [*connections, *mask])
+    placement = layout.place_graph(layers, [*connections, *mask])
     assert time.process_time() - begin < 1.0
     assert len(placement.boxes) == 1002
 
@@ -337,8 +337,8 @@ def test_a_thousand_layers_take_less_than_a_second() -> None:
 def test_isotonic_regression_meets_its_optimality_conditions() -> None:
     """Blocks of the answer are weighted means of their wishes and rise from left to right (the known optimum)."""
     wishes, weights = [3.0, 1.0, 2.0, 5.0, 4.0], [1.0, 1.0, 2.0, 1.0, 3.0]
-    assert columns.isotonic(wishes, weights) == pytest.approx([2.0, 2.0, 2.0, 4.25, 4.25])
-    assert columns.isotonic([1.0, 2.0], [1.0, 1.0]) == [1.0, 2.0]
+    assert columns.fit_isotonic(wishes, weights) == pytest.approx([2.0, 2.0, 2.0, 4.25, 4.25])
+    assert columns.fit_isotonic([1.0, 2.0], [1.0, 1.0]) == [1.0, 2.0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
@@ -348,7 +348,7 @@ def test_crossings_are_counted_as_by_hand(pairs: list[tuple[int, int]]) -> None:
     for high, low in pairs:
         down[high].append(8 + low)
     expected = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for at, a in enumerate(pairs) for b in pairs[at + 1 :])
-    assert order.crossings([range(8), range(8, 16)], down) == expected
+    assert order.count_crossings([range(8), range(8, 16)], down) == expected
 
 
 def test_two_rows_that_can_be_untangled_are() -> None:
@@ -361,23 +361,23 @@ def test_two_rows_that_can_be_untangled_are() -> None:
 def test_ranks_are_longest_paths_and_open_cycles() -> None:
     """A diamond with a long side puts its end below both; a cycle loses the edge that closes it."""
     free = [False] * 4
-    assert rank.rank(4, [(0, 1), (1, 2), (2, 3), (0, 3)], top=free, bottom=free, held=free) == [0, 1, 2, 3]
-    assert rank.rank(3, [(0, 1), (1, 2), (2, 0)], top=free, bottom=free, held=free) == [0, 1, 2]
+    assert rank.assign_rows(4, [(0, 1), (1, 2), (2, 3), (0, 3)], top=free, bottom=free, held=free) == [0, 1, 2, 3]
+    assert rank.assign_rows(3, [(0, 1), (1, 2), (2, 0)], top=free, bottom=free, held=free) == [0, 1, 2]
 
 
 def test_text_is_measured_and_cut() -> None:
     """A cut text fits its limit, ends in an ellipsis and is a beginning of the original."""
     long = "a_layer_with_a_very_long_name" * 5
-    cut = text.fit(long, 13, 150)
-    assert text.width(cut, 13) <= 150
+    cut = text.fit_width(long, 13, 150)
+    assert text.measure_width(cut, 13) <= 150
     assert cut.endswith("…")
     assert long.startswith(cut[:-1])
-    assert text.fit("short", 13, 150) == "short"
-    assert text.width("漢字", 10) == 20
+    assert text.fit_width("short", 13, 150) == "short"
+    assert text.measure_width("漢字", 10) == 20
 
 
 def test_nothing_invisible_is_shown() -> None:
     """Control characters become their pictures; direction overrides and other invisible ones become a substitute."""
-    assert text.visible("a\nb\x00\x7f") == "a␊b␀␡"
-    assert text.visible("\u202edrow\u2069\ufeff\ud800\uffff") == "␦drow␦␦␦␦"
-    assert text.visible("größe × 漢字") == "größe × 漢字"
+    assert text.make_visible("a\nb\x00\x7f") == "a␊b␀␡"
+    assert text.make_visible("\u202edrow\u2069\ufeff\ud800\uffff") == "␦drow␦␦␦␦"
+    assert text.make_visible("größe × 漢字") == "größe × 漢字"

@@ -55,7 +55,7 @@ mutants:
 
 def read(folder: Path) -> None:
     """Everything that is found out without running the lesson."""
-    source_record.source(reader.read(folder))
+    source_record.make_source_record(reader.read(folder))
 
 
 def mistake(folder: Path, recipe: str, **files: str) -> str:
@@ -476,4 +476,4 @@ def test_what_a_run_inherits_is_found_where_it_was_said(
 
 def test_the_tiny_lesson_is_good() -> None:
     """The lesson that many tests share reads without a mistake, and its source is JSON."""
-    assert json.loads(json.dumps(source_record.source(reader.read(tiny.LESSON))))["slug"] == tiny.SLUG
+    assert json.loads(json.dumps(source_record.make_source_record(reader.read(tiny.LESSON))))["slug"] == tiny.SLUG

@@ -45,7 +45,7 @@ def run(*words: str, answer: str = "") -> Result:
 
 def count(house: Path) -> int:
     """How many revisions there are."""
-    return len(history.newest_first(history.read(house / "results" / "models" / SLUG, SLUG)))
+    return len(history.list_newest_first(history.read_history(house / "results" / "models" / SLUG, SLUG)))
 
 
 @pytest.mark.parametrize("verb", ["verify", "diff", "history", "pin", "retire", "prune", "doctor --accept"])

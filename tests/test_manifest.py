@@ -18,7 +18,7 @@ from tests.test_record import RECIPE
 
 # A manifest of the site that lessonpress follows: its keys, ids and figures; its words are replaced.
 SEED = canonical_json.read(Path(__file__).parent / "data" / "seed_manifest.json")
-SCHEMA = schema.document()
+SCHEMA = schema.make_schema()
 CHECKS = [
     {
         "id": "check_a",
@@ -43,9 +43,9 @@ def made(folder: Path, recipe: str = RECIPE + PROSE) -> dict[str, Any]:
     """A whole manifest of the hand-made runs."""
     read = reader.read(tiny.write(folder / "echo", recipe=recipe, checks=""))
     captured = tiny.capture()
-    cases = record.of(read, captured, lambda tasks: {(t["run"], t["id"]): 1.0 for t in tasks})
-    source, drawn = source_record.source(read), graph.of(captured)
-    body = manifest.of(read.recipe, source, captured, drawn, cases, CHECKS, REPLAY, "0" * 64, {}, "1" * 64)
+    cases = record.cut_cases(read, captured, lambda tasks: {(t["run"], t["id"]): 1.0 for t in tasks})
+    source, drawn = source_record.make_source_record(read), graph.build_graph(captured)
+    body = manifest.make_manifest(read.recipe, source, captured, drawn, cases, CHECKS, REPLAY, "0" * 64, {}, "1" * 64)
     file = {"url": "/models/echo/0123456789abcdef/model.py", "sha256": "0" * 64, "bytes": 3}
     return {**body, "revision": "0123456789abcdef", "files": {"model.py": file}}
 
@@ -63,13 +63,13 @@ def test_the_schema_is_a_schema() -> None:
 def test_the_earlier_manifest_is_valid() -> None:
     """A file of the site that we follow is one of ours."""
     jsonschema.Draft202012Validator(SCHEMA).validate(SEED)
-    schema.validate(SEED)
+    schema.validate_manifest(SEED)
 
 
 def test_our_manifest_is_valid(tmp_path: Path) -> None:
     """What we make fits what we publish."""
     jsonschema.Draft202012Validator(SCHEMA).validate(made(tmp_path))
-    schema.validate(made(tmp_path))
+    schema.validate_manifest(made(tmp_path))
 
 
 def lacking(theirs: Any, ours: Any, path: str = "") -> list[str]:
@@ -169,6 +169,6 @@ def test_large_arrays_lie_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_published_schema_is_the_generated_one(project: Path) -> None:
-    """templates/manifest.schema.json is what schema.py says; write it anew with canon.pretty(schema.document())."""
+    """templates/manifest.schema.json is what schema.py says; `make schemas` writes it anew."""
     text = (project / "templates" / "manifest.schema.json").read_text(encoding="utf-8")
-    assert text == canonical_json.pretty(schema.document())
+    assert text == canonical_json.pretty(schema.make_schema())

@@ -31,7 +31,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 def finish(settings: Config, slug: str) -> None:
     """Take a lesson to its receipt."""
-    work = steps.build(settings, slug)
+    work = steps.open_build(settings, slug)
     steps.perform(work, "render")
     publish.publish(work)
 
@@ -87,7 +87,7 @@ def test_that_there_is_no_mistake_is_written_down(house: Config) -> None:
 
 def test_files_get_their_names(house: Config) -> None:
     """Those of the present state, whole or not at all; what is named already is replaced, and others stay."""
-    work, room = steps.build(house, "echo"), house.work_dir("echo")
+    work, room = steps.open_build(house, "echo"), house.work_dir("echo")
     mistakes.give_names(house, "echo", work.key, ["cases.csv", "capture.json"])
     assert sorted(path.name for path in room.iterdir() if path.is_file()) == ["capture.json", "cases.csv"]
     (room / "cases.csv").write_text("of another state")
@@ -114,7 +114,7 @@ def test_a_lesson_with_a_mistake_gives_no_names(house: Config) -> None:
 
 def test_what_is_not_whole_gets_no_name(house: Config) -> None:
     """Half a table under a good name would be taken for a whole one; one of tomorrow's time is settled."""
-    folder = steps.build(house, "echo").folder
+    folder = steps.open_build(house, "echo").folder
     ahead = time.time() + 86_400
     os.utime(folder / "cases.csv", (ahead, ahead))
     mistakes.give_names(house, "echo", None, ["cases.csv"])

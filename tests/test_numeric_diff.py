@@ -21,16 +21,16 @@ def test_ulp_counts_steps_of_nextafter(start: float, steps: int) -> None:
     for _ in range(steps):
         end = math.nextafter(end, math.inf)
     if math.isfinite(end):
-        assert numeric_diff.ulps(np.float64(start), np.float64(end)) == steps
-        assert numeric_diff.ulps(np.float64(end), np.float64(start)) == steps
+        assert numeric_diff.count_ulps(np.float64(start), np.float64(end)) == steps
+        assert numeric_diff.count_ulps(np.float64(end), np.float64(start)) == steps
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_an_ulp_is_of_the_dtype(dtype: str) -> None:
     """One and one plus the dtype's own epsilon are neighbours."""
     one = np.ones((), dtype)
-    assert numeric_diff.ulps(one, one + np.finfo(dtype).eps) == 1
-    assert numeric_diff.ulps(-np.finfo(dtype).tiny, np.finfo(dtype).tiny) == 2 * 2 ** np.finfo(dtype).nmant
+    assert numeric_diff.count_ulps(one, one + np.finfo(dtype).eps) == 1
+    assert numeric_diff.count_ulps(-np.finfo(dtype).tiny, np.finfo(dtype).tiny) == 2 * 2 ** np.finfo(dtype).nmant
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_ulp_is_of_the_dtype(dtype: str) -> None:
 )
 def test_some_numbers_have_no_ulp_between_them(old: Any, new: Any) -> None:
     """Integers, no-numbers, infinities and numbers of two dtypes."""
-    assert numeric_diff.ulps(old, new) is None
+    assert numeric_diff.count_ulps(old, new) is None
 
 
 def test_the_worst_cell_is_found() -> None:
@@ -47,7 +47,7 @@ def test_the_worst_cell_is_found() -> None:
     new = old.copy()
     new[0, 1] += 2**-51  # 1 ulp of 2, about 1.5e-4 of the tolerance
     new[1, 0] += 2**-60  # less in absolute terms
-    gap = numeric_diff.gap("a: b", old, new, **TIGHT)
+    gap = numeric_diff.compare_arrays("a: b", old, new, **TIGHT)
     assert gap is not None
     assert (gap.place, gap.ulp, gap.cells, gap.good) == ((0, 1), 1, 2, True)
     assert (gap.old, gap.new) == ("2.0", repr(2.0 + 2**-51))
@@ -58,18 +58,18 @@ def test_the_worst_cell_is_found() -> None:
 def test_good_is_what_numpy_calls_close(values: list[float], shift: float) -> None:
     """The verdict is that of |new − old| ≤ atol + rtol·|old|."""
     old, new = np.array(values), np.array(values) + shift
-    gap = numeric_diff.gap("x", old, new, **TIGHT)
+    gap = numeric_diff.compare_arrays("x", old, new, **TIGHT)
     assert (gap is None or gap.good) == bool(np.isclose(new, old, **TIGHT).all())
 
 
 def test_no_number_equals_itself() -> None:
     """NaN beside NaN and infinity beside infinity are no difference; beside anything else they are out of tolerance."""
     odd = np.array([np.nan, np.inf, -np.inf, 1.0])
-    assert numeric_diff.gap("x", odd, odd.copy(), **TIGHT) is None
+    assert numeric_diff.compare_arrays("x", odd, odd.copy(), **TIGHT) is None
     for place in range(3):
         other = odd.copy()
         other[place] = 0.0
-        gap = numeric_diff.gap("x", odd, other, **TIGHT)
+        gap = numeric_diff.compare_arrays("x", odd, other, **TIGHT)
         assert gap is not None
         assert not gap.good
         assert gap.place == (place,)
@@ -79,7 +79,7 @@ def test_integers_and_shapes_are_structure() -> None:
     """A position that moved by one is no rounding, nor is another shape or kind."""
     far = {"atol": 10.0, "rtol": 10.0}
     for old, new in ((np.array([3]), np.array([4])), (np.zeros(2), np.zeros(3)), (np.zeros(1), np.zeros(1, int))):
-        gap = numeric_diff.gap("x", old, new, **far)
+        gap = numeric_diff.compare_arrays("x", old, new, **far)
         assert gap is not None
         assert not gap.good
 
@@ -87,11 +87,11 @@ def test_integers_and_shapes_are_structure() -> None:
 def test_complex_numbers_are_compared_by_their_distance() -> None:
     """The distance in the plane counts, and the ulp is the larger of the parts'."""
     old = np.array([3 + 4j])
-    gap = numeric_diff.gap("x", old, old + 1e-13j, **TIGHT)
+    gap = numeric_diff.compare_arrays("x", old, old + 1e-13j, **TIGHT)
     assert gap is not None
     assert gap.good
     assert gap.ulp == round(1e-13 / 2**-50)
-    assert not numeric_diff.gap("x", old, old + 1, **TIGHT).good  # type: ignore[union-attr]
+    assert not numeric_diff.compare_arrays("x", old, old + 1, **TIGHT).good  # type: ignore[union-attr]
 
 
 def test_arrays_of_one_side_are_named() -> None:
@@ -121,4 +121,4 @@ def test_the_words_name_what_is_out_before_what_is_in() -> None:
 )
 def test_published_numbers_are_read_back(values: Any, expected: Any) -> None:
     """Strings stand for what JSON cannot hold, pairs for complex numbers, and shapes are kept."""
-    np.testing.assert_equal(numeric_diff.array(values), np.array(expected))
+    np.testing.assert_equal(numeric_diff.parse_array(values), np.array(expected))

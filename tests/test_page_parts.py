@@ -117,12 +117,12 @@ def weight(count: int) -> tuple[int, int]:
     connections = [{"id": f"e{at}", "source": a, "target": b, "shape": [1, 64]} for at, (a, b) in enumerate(pairs)]
 
     def draw(folded: frozenset[str], ids: str = "n") -> str:
-        placement = layout.place(layers, connections, collapsed=folded)
-        return drawing.svg(layers, connections, placement, title="t", ids=ids)
+        placement = layout.place_graph(layers, connections, collapsed=folded)
+        return drawing.draw_svg(layers, connections, placement, title="t", ids=ids)
 
     drawn = {"layers": layers, "connections": connections}
     text = lesson_page.render_page(
-        {**manifest(), **drawn, "steps": []}, recipe=RECIPE, graph_svg=draw(layout.fold(layers, connections)),
+        {**manifest(), **drawn, "steps": []}, recipe=RECIPE, graph_svg=draw(layout.choose_folded(layers, connections)),
         sources={"model.py": SOURCE}, pictures=graphs.draw_views(drawn, draw),
     )  # fmt: skip
     return len(text.encode()), len(layers)
@@ -174,13 +174,13 @@ def test_all_kernels_survive_shrinking(tmp_path: Path) -> None:
 def test_a_citation_is_valid_yaml_and_bibtex() -> None:
     """CITATION.cff says title, version, date and author; BibTeX escapes what TeX would read."""
     told = {**manifest(), "title": 'A "title": 50 % & more', "curator": "Ada"}
-    cff = YAML(typ="safe").load(bundle.citation(told).decode())
+    cff = YAML(typ="safe").load(bundle.make_citation(told).decode())
     assert (cff["cff-version"], cff["title"], cff["version"]) == ("1.2.0", told["title"], told["revision"])
     assert cff["authors"] == [{"name": "Ada"}]
     assert "references" not in cff  # which must have authors, and nobody told any
     paper = {"title": "On equilibrium", "authors": ["Grace", 'B. "C"'], "url": "https://example.org/paper"}
     told["milestone"] = {**told["milestone"], "papers": [{"title": "Without"}, paper]}
-    cited = YAML(typ="safe").load(bundle.citation(told).decode())["references"]
+    cited = YAML(typ="safe").load(bundle.make_citation(told).decode())["references"]
     assert cited == [{"type": "article", **paper, "authors": [{"name": name} for name in paper["authors"]]}]
     entry = citation.make_citation(told)
     assert r"50 \% \& more" in entry.before
@@ -189,7 +189,7 @@ def test_a_citation_is_valid_yaml_and_bibtex() -> None:
 
 def test_the_editor_has_tasks() -> None:
     """The bundle's .vscode folder has tasks that run, compare, verify and show the graph."""
-    tasks = json.loads(bundle.editor_files()[".vscode/tasks.json"])["tasks"]
+    tasks = json.loads(bundle.make_editor_files()[".vscode/tasks.json"])["tasks"]
     assert [task["label"] for task in tasks] == [
         "Lesson: set up", "Lesson: run", "Lesson: compare with the record", "Lesson: verify the files",
         "Lesson: show the graph",

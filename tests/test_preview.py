@@ -105,7 +105,7 @@ def test_a_wrong_expression_is_told_as_lint_tells_it(
     """Before anything runs, at the recipe's line, in words about the lesson and not about what evaluates it."""
     recipe = tiny.RECORDED.replace("title: Echo", f"title: Echo\ndescription: It is {{{{ {expression} }}}}.")
     tiny.write(house / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS)
-    monkeypatch.setattr(execute, "run", lambda *given: pytest.fail("something ran"))
+    monkeypatch.setattr(execute, "run_lesson", lambda *given: pytest.fail("something ran"))
     with pytest.raises(LessonErrors) as caught:
         preview.make_preview(Config(), Path("echo"), Path("out"))
     assert caught.value.message().startswith(f"lessons/echo/lesson.yaml:4: description: {{{{ {expression} }}}} {told}")

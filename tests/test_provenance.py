@@ -78,19 +78,19 @@ def references(value: Any) -> set[str]:
 
 def test_the_statement_is_valid() -> None:
     """It has what Statement v1 and SLSA provenance v1 require, and nothing that they do not know."""
-    jsonschema.Draft202012Validator(STATEMENT).validate(provenance.statement(MANIFEST, FILES))
+    jsonschema.Draft202012Validator(STATEMENT).validate(provenance.make_statement(MANIFEST, FILES))
 
 
 def test_the_schema_refuses_a_statement_without_digest() -> None:
     """The restated schema can fail."""
-    statement = copy.deepcopy(provenance.statement(MANIFEST, FILES))
+    statement = copy.deepcopy(provenance.make_statement(MANIFEST, FILES))
     del statement["subject"][0]["digest"]
     assert list(jsonschema.Draft202012Validator(STATEMENT).iter_errors(statement))
 
 
 def test_the_subjects_are_the_files_by_their_digests() -> None:
     """Every file but those that hold the statement's own digest."""
-    subjects = {s["name"]: s["digest"]["sha256"] for s in provenance.statement(MANIFEST, FILES)["subject"]}
+    subjects = {s["name"]: s["digest"]["sha256"] for s in provenance.make_statement(MANIFEST, FILES)["subject"]}
     assert subjects == {
         n: hashlib.sha256(d).hexdigest() for n, d in FILES.items() if n not in ("SHA256SUMS", "bundle.zip")
     }
@@ -98,7 +98,7 @@ def test_the_subjects_are_the_files_by_their_digests() -> None:
 
 def test_the_crate_describes_itself_and_its_root() -> None:
     """The descriptor names the root and the version; the root has the four properties that RO-Crate 1.1 requires."""
-    known = entities(provenance.crate(MANIFEST, FILES))
+    known = entities(provenance.make_crate(MANIFEST, FILES))
     assert known["ro-crate-metadata.json"]["about"] == {"@id": "./"}
     assert known["ro-crate-metadata.json"]["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
     root = known["./"]
@@ -108,7 +108,7 @@ def test_the_crate_describes_itself_and_its_root() -> None:
 
 def test_every_reference_of_the_crate_leads_somewhere() -> None:
     """Whatever an entity refers to is an entity (but the specification), and every file is a part."""
-    crate = provenance.crate(MANIFEST, FILES)
+    crate = provenance.make_crate(MANIFEST, FILES)
     known = entities(crate)
     assert set().union(*(references(list(e.values())) for e in known.values())) - set(known) == {
         "https://w3id.org/ro/crate/1.1"
@@ -123,7 +123,7 @@ def test_every_reference_of_the_crate_leads_somewhere() -> None:
 def test_a_bare_lesson_has_a_crate_too(missing: str) -> None:
     """Whatever a lesson does not say is left out, and a licence is always named."""
     bare = {**MANIFEST, missing: {"milestone": None, "tags": []}.get(missing, "")}
-    known = entities(provenance.crate(bare, FILES))
+    known = entities(provenance.make_crate(bare, FILES))
     assert known[known["./"]["license"]["@id"]]["name"]
     assert set().union(*(references(list(e.values())) for e in known.values())) <= {
         *known,

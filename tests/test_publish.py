@@ -25,7 +25,7 @@ SLUG = "echo"
 
 def told(config: Config, slug: str = SLUG) -> dict[str, Any]:
     """The published history."""
-    return history.read(config.published(slug), slug)
+    return history.read_history(config.published(slug), slug)
 
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -213,7 +213,7 @@ def test_a_lessons_mistakes_stand_in_its_receipt(tmp_path: Path) -> None:
     """What was wrong before it came to publishing is handed on, into the receipt that is asked for."""
     config = tiny.at(tmp_path)
     tiny.write(config.lesson(SLUG), recipe=tiny.RECIPE.replace("title", "tittle"))
-    work = steps.build(config, SLUG)
+    work = steps.open_build(config, SLUG)
     steps.perform(work, "render")
     done = publish.publish(work, receipt=tmp_path / "told.json")
     assert done.passed_over  # it was told when it was found
@@ -229,13 +229,13 @@ def test_a_pinned_lesson_stays_where_it_is(tmp_path: Path) -> None:
     """A later revision is added without becoming current, and adding it twice adds nothing."""
     config = tiny.at(tmp_path)
     one = tiny.published(config, "one")
-    history.write(config.published(SLUG), {**told(config), "pinned": one})
+    history.write_history(config.published(SLUG), {**told(config), "pinned": one})
     two = tiny.published(config, "two")
     before = state(tmp_path / "results")
-    done = publish.publish(steps.build(config, SLUG))
+    done = publish.publish(steps.open_build(config, SLUG))
     assert (done.words or "").startswith(f"echo: unchanged, revision {two}")
     assert state(tmp_path / "results") == before
-    assert (told(config)["current"], history.latest(told(config))) == (one, two)
+    assert (told(config)["current"], history.find_latest(told(config))) == (one, two)
 
 
 def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
@@ -251,7 +251,7 @@ def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(history, "write", killed)
+        patch.setattr(history, "write_history", killed)
         with pytest.raises(KeyboardInterrupt):
             publish.publish(work)
     assert told(config)["current"] == one
@@ -305,7 +305,7 @@ def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path) -> None:
     name = tiny.published(config, "one")
     before = told(config)
     shutil.rmtree(config.published(SLUG) / name)
-    done = publish.publish(steps.build(config, SLUG))
+    done = publish.publish(steps.open_build(config, SLUG))
     assert done.words == f"echo: revision {name} is back in its place"
     assert (config.published(SLUG) / name / "worker" / "run.py").is_file()
     assert told(config) == before

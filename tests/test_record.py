@@ -49,7 +49,7 @@ def made(folder: Path, recipe: str = RECIPE) -> tuple[reader.Lesson, dict[str, A
         asked.extend(tasks)
         return {(task["run"], task["id"]): len(task["run"]) for task in tasks}
 
-    return read, record.of(read, tiny.capture(), judge), asked
+    return read, record.cut_cases(read, tiny.capture(), judge), asked
 
 
 def test_every_case_holds_every_array_and_metric(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_the_lessons_own_metrics_are_asked_of_the_judge(tmp_path: Path) -> None:
 def test_without_an_experiment_there_are_no_cases(tmp_path: Path) -> None:
     """A lesson that only runs records nothing, and its table has its heading."""
     read = reader.read(tiny.write(tmp_path / "echo"))
-    cases = record.of(read, tiny.capture(), lambda tasks: {})
+    cases = record.cut_cases(read, tiny.capture(), lambda tasks: {})
     assert cases == {"cases": {}}
-    assert record.table(read.recipe, cases).to_csv(index=False).strip() == ",".join(record.COLUMNS)
+    assert record.make_table(read.recipe, cases).to_csv(index=False).strip() == ",".join(record.COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_record_that_does_not_fit_is_one_message(tmp_path: Path, old: str, new
 def rows(folder: Path) -> list[dict[str, str]]:
     """The table as any reader of CSV has it."""
     read, cases, _ = made(folder)
-    text = record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n")
+    text = record.make_table(read.recipe, cases).to_csv(index=False, lineterminator="\n")
     return list(csv.DictReader(io.StringIO(text)))
 
 
@@ -175,7 +175,7 @@ def test_the_table_has_a_number_a_line(tmp_path: Path) -> None:
 @given(st.floats())
 def test_numbers_keep_their_last_bit(number: float) -> None:
     """The shortest spelling that reads back as the same float; what is no number is a word."""
-    told = record.number(number)
+    told = record.encode_number(number)
     if number != number or number in (float("inf"), -float("inf")):
         assert told == {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(number)]
     else:
@@ -190,12 +190,12 @@ def test_statistics_are_what_their_names_say(name: str, expected: float) -> None
     """Closed forms: 2, 3, 5, 15, −6, 2 add up to 21; their squares to 303; positions count row by row from 0."""
     array = np.array([[2.0, 3.0, 5.0], [15.0, -6.0, 2.0]])
     metric = Metric(id="m", value=name, of="a")
-    assert record.statistic(metric, array) == pytest.approx(expected, rel=1e-15)
+    assert record.compute_statistic(metric, array) == pytest.approx(expected, rel=1e-15)
 
 
 def test_an_empty_array_has_no_statistics() -> None:
     """There is no largest of nothing."""
-    assert record.statistic(Metric(id="m", value="max", of="a"), np.zeros((0, 3))) == "NaN"
+    assert record.compute_statistic(Metric(id="m", value="max", of="a"), np.zeros((0, 3))) == "NaN"
 
 
 @pytest.mark.parametrize(
@@ -212,4 +212,4 @@ def test_an_empty_array_has_no_statistics() -> None:
 )
 def test_arrays_become_nested_lists(array: Any, values: Any) -> None:
     """Every shape and kind of number as strict JSON."""
-    assert record.told(array) == {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
+    assert record.describe_array(array) == {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}

@@ -245,13 +245,13 @@ def model(name: str) -> dict[str, Any]:
 
 def built(capture: dict[str, Any], name: str = "a") -> replay.Replayed:
     """One run's program and certificate."""
-    return replay.of_runs(capture)[name]
+    return replay.replay_runs(capture)[name]
 
 
 def given(capture: dict[str, Any], name: str, program: operations.Program) -> dict[str, dict[str, Any]]:
     """The recorded inputs and tensors of a run, as JSON and as JavaScript takes them."""
     one = capture["runs"][name]
-    return replay.figures(program, one, lambda number: recorded.array(one["values"][number], capture["blobs"]))
+    return replay.collect_arrays(program, one, lambda number: recorded.array(one["values"][number], capture["blobs"]))
 
 
 def arrays(told: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -274,7 +274,7 @@ def outputs(capture: dict[str, Any], name: str) -> dict[str, np.ndarray[Any, Any
 
 def largest_difference(seen: dict[str, Any], expected: dict[str, Any]) -> float:
     """The largest difference over all recorded outputs."""
-    return max(replay.difference(np.asarray(seen[port]), value) for port, value in expected.items())
+    return max(replay.measure_difference(np.asarray(seen[port]), value) for port, value in expected.items())
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -296,7 +296,7 @@ def test_the_program_of_one_case_computes_the_other(name: str) -> None:
     if name == "views":  # the mask's count of elements decides nothing, so the program holds for both
         assert program == built(capture, "b").program
     told = given(capture, "b", program)
-    values = operations.run(program, arrays(told["inputs"]), arrays(told["tensors"]))
+    values = operations.run_program(program, arrays(told["inputs"]), arrays(told["tensors"]))
     assert largest_difference(values, outputs(capture, "b")) < SINGLE.get(name, 1e-13)
 
 
@@ -406,8 +406,8 @@ def test_a_changed_record_is_noticed() -> None:
 
 def test_the_capture_has_one_certificate() -> None:
     """All runs together: the largest difference, every reason once, under the manifest's names."""
-    runs = replay.of_runs(model("recurrent"))
-    told = replay.of_capture(runs)
+    runs = replay.replay_runs(model("recurrent"))
+    told = replay.certify_capture(runs)
     assert told["covered"] is True
     assert told["uncovered"] == []
     each = [replayed.certificate.max_difference for replayed in runs.values()]
@@ -417,21 +417,21 @@ def test_the_capture_has_one_certificate() -> None:
 def test_a_page_gets_what_it_needs_to_play() -> None:
     """One program for all cases, the common weights once, each case's inputs."""
     capture = model("recurrent")
-    runs = replay.of_runs(capture)
-    told = replay.playable(capture, runs)
+    runs = replay.replay_runs(capture)
+    told = replay.make_live_program(capture, runs)
     assert told is not None
-    assert told["program"] == replay.program(capture, runs)
+    assert told["program"] == replay.choose_program(capture, runs)
     assert list(told["cases"]) == ["a", "b"]
     assert told["cases"]["b"]["tensors"] == {}
     assert set(told["tensors"]) >= {"encoder.weight_ih_l1_reverse", "cell.bias_hh"}
-    assert replay.playable(capture, runs, limit=10) is None
+    assert replay.make_live_program(capture, runs, limit=10) is None
 
 
 def test_cases_that_take_different_ways_are_not_played() -> None:
     """Where the model decides by its numbers, a program holds for the recorded case only."""
     source = simple("return x * 2 if x.sum() > -1 else x + 1")
     capture = captured(source, {"x": [2, 3]})
-    assert replay.playable(capture, replay.of_runs(capture)) is None
+    assert replay.make_live_program(capture, replay.replay_runs(capture)) is None
 
 
 VIEWS = [
@@ -535,25 +535,25 @@ def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
 def test_a_write_through_a_view_is_seen_by_the_whole() -> None:
     """`y = x[0]; y += 1` changes what is read from x afterwards."""
     one, modules, values = hand_made()
-    told = replay.of_run(one, modules, values.__getitem__)
+    told = replay.replay_run(one, modules, values.__getitem__)
     assert told.certificate == replay.Certificate(True, 0.0, ())
-    seen = operations.run(told.program, {"x": [[0.0, 0.0], [6.0, 4.0]]}, {})
+    seen = operations.run_program(told.program, {"x": [[0.0, 0.0], [6.0, 4.0]]}, {})
     assert seen["4:"].tolist() == [[2.0, 2.0], [12.0, 8.0]]
 
 
 def test_a_value_that_python_saw_must_stay() -> None:
     """After `item()` the recorded way holds only while that number is the same."""
     one, modules, values = hand_made()
-    program = replay.of_run(one, modules, values.__getitem__).program
+    program = replay.replay_run(one, modules, values.__getitem__).program
     with pytest.raises(operations.Unsupported, match="decides by this value"):
-        operations.run(program, {"x": [[0.0, 0.0], [0.0, 0.0]]}, {})
+        operations.run_program(program, {"x": [[0.0, 0.0], [0.0, 0.0]]}, {})
 
 
 @pytest.mark.browser
 def test_javascript_keeps_the_same_guard(tmp_path: Path) -> None:
     """The page refuses, too, to go on when the model would have decided by another number."""
     one, modules, values = hand_made()
-    program = replay.of_run(one, modules, values.__getitem__).program
+    program = replay.replay_run(one, modules, values.__getitem__).program
     flat = {"dtype": "float64", "shape": [2, 2]}
     jobs = [
         {"program": program.document(), "inputs": {"x": {**flat, "values": numbers}}, "tensors": {}}
@@ -575,11 +575,11 @@ def test_the_record_tells_which_view_was_read() -> None:
     one |= {"calls": [calls[0], calls[1], calls[4]], "values": [shape] * 4}
     calls[0] |= {"layer": "t@M#0", "op": "torch.t", "args": [{"tensor": 0, "from": [["input", "x"]]}]}
     calls[4] |= {"args": [read, 2], "out": {"tensor": 3}}
-    told = replay.of_run(one, modules, values.__getitem__)
+    told = replay.replay_run(one, modules, values.__getitem__)
     assert told.certificate == replay.Certificate(True, 0.0, ())
-    assert operations.run(told.program, {"x": [[0, 1], [2, 3]]}, {})["2:"].tolist() == [[2, 4], [6, 8]]
+    assert operations.run_program(told.program, {"x": [[0, 1], [2, 3]]}, {})["2:"].tolist() == [[2, 4], [6, 8]]
     del read["born"]
-    (reason,) = replay.of_run(one, modules, values.__getitem__).certificate.uncovered
+    (reason,) = replay.replay_run(one, modules, values.__getitem__).certificate.uncovered
     assert reason.startswith("mul@M#0: reads through one of several views")
 
 
@@ -587,7 +587,7 @@ def test_a_read_of_unknown_origin_is_refused() -> None:
     """A tensor without a source is never taken from the record."""
     one, modules, values = hand_made()
     one["calls"][4]["args"][0]["from"] = []
-    told = replay.of_run(one, modules, values.__getitem__).certificate
+    told = replay.replay_run(one, modules, values.__getitem__).certificate
     assert told.uncovered == ("mul@M#0: reads a tensor of unknown origin",)
 
 
@@ -606,4 +606,4 @@ def test_a_read_of_unknown_origin_is_refused() -> None:
 )
 def test_difference(seen: list[float], expected: list[float], distance: float) -> None:
     """Absolute below one, relative above, with NaN equal to NaN."""
-    assert replay.difference(np.asarray(seen), np.asarray(expected)) == pytest.approx(distance)
+    assert replay.measure_difference(np.asarray(seen), np.asarray(expected)) == pytest.approx(distance)

@@ -74,7 +74,7 @@ def test_the_first_lesson_is_read_without_complaint(tmp_path: Path) -> None:
     assert read.recipe.slug == repository.LESSON
     assert read.recipe.experiment
     assert len(read.recipe.experiment.cases) > 1
-    assert source_record.source(read)["plan"]["checks"] == "checks.py"
+    assert source_record.make_source_record(read)["plan"]["checks"] == "checks.py"
 
 
 @pytest.mark.parametrize("there", ["README.md", "config.yaml", ".github/workflows/site.yml"])

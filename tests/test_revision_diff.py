@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lessonpress.publishing.report import union
 from lessonpress.revision import revision_diff
-from lessonpress.revision.revision_diff import Graph
+from lessonpress.revision.revision_diff import GraphDiff
 
 LEAF = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
 TREE = st.recursive(
@@ -19,7 +19,7 @@ TREE = st.recursive(
 @given(TREE)
 def test_nothing_differs_from_itself(value: Any) -> None:
     """Equal values have no edits."""
-    assert revision_diff.edits(value, value) == ()
+    assert revision_diff.list_edits(value, value) == ()
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,21 @@ def test_nothing_differs_from_itself(value: Any) -> None:
 )
 def test_every_edit_is_named_by_its_path(old: Any, new: Any, told: list[str]) -> None:
     """Lists whose entries have ids are compared by them, so that an insertion is one edit."""
-    assert [edit.words() for edit in revision_diff.edits(old, new)] == told
+    assert [edit.words() for edit in revision_diff.list_edits(old, new)] == told
 
 
 def test_long_texts_are_cut_around_what_differs() -> None:
     """Two paragraphs that begin and end alike are shown where they do not."""
     before, after = "the same words " * 40, " and so on to the end" * 40
-    [edit] = revision_diff.edits({"note": f"{before}red{after}"}, {"note": f"{before}green{after}"})
+    [edit] = revision_diff.list_edits({"note": f"{before}red{after}"}, {"note": f"{before}green{after}"})
     assert (edit.old[0], edit.old[-1], edit.new[0], edit.new[-1]) == ("…", "…", "…", "…")
     assert "red" in edit.old
     assert "green" in edit.new
     assert max(len(edit.old), len(edit.new)) <= 202
-    [edit] = revision_diff.edits(before, before + "more")
+    [edit] = revision_diff.list_edits(before, before + "more")
     assert edit.new.endswith("same words more")
     assert edit.old.endswith("same words ")
-    [edit] = revision_diff.edits("x" * 900, "y" * 900)
+    [edit] = revision_diff.list_edits("x" * 900, "y" * 900)
     assert edit.old == "x" * 200 + "…"
 
 
@@ -68,15 +68,15 @@ def test_a_graph_is_compared_without_its_places() -> None:
     """A layer that only stands in another line is the same; ids of connections say nothing."""
     old = {"layers": [layer("a", source={"line": 1}, called=[{"line": 2}])], "connections": [wire("a", "a")]}
     new = {"layers": [layer("a", source={"line": 9}, called=[])], "connections": [wire("a", "a", id="edge-7")]}
-    assert revision_diff.graphs(old, new).same()
-    assert revision_diff.graphs(old, new).words() == "unchanged"
+    assert revision_diff.compare_graphs(old, new).same()
+    assert revision_diff.compare_graphs(old, new).words() == "unchanged"
 
 
 def test_what_came_went_and_changed() -> None:
     """Each layer by its id, each connection by its ends, as often as it is there."""
     old = {"layers": [layer("a"), layer("b")], "connections": [wire("a", "b"), wire("a", "b")]}
     new = {"layers": [layer("a", op="torch.sub"), layer("c")], "connections": [wire("a", "b"), wire("a", "c")]}
-    found = revision_diff.graphs(old, new)
+    found = revision_diff.compare_graphs(old, new)
     assert (found.added, found.removed) == (("c",), ("b",))
     assert {name: [e.words() for e in edits] for name, edits in (found.changed or {}).items()} == {
         "a": ["op: torch.add → torch.sub"]
@@ -91,15 +91,15 @@ IDENTITY = {"digests": {}, "recorded": {}, "weights": "", "files": {}, "torch": 
 
 def test_the_graph_is_a_reason_before_environment_and_templates() -> None:
     """The words keep one order, and `graph` appears only where the graph computes something else."""
-    changed = Graph(added=("a",))
+    changed = GraphDiff(added=("a",))
     new = {**IDENTITY, "digests": {"source": "x"}, "torch": "3"}
-    assert revision_diff.reasons(IDENTITY, new, Graph()) == ("source", "environment")
-    assert revision_diff.reasons(IDENTITY, new, changed) == ("source", "graph", "environment")
+    assert revision_diff.list_reasons(IDENTITY, new, GraphDiff()) == ("source", "environment")
+    assert revision_diff.list_reasons(IDENTITY, new, changed) == ("source", "graph", "environment")
 
 
 def test_other_templates_are_a_reason_beside_other_words() -> None:
     """A page with other words cannot tell whether its template changed too, so the digest of the templates does."""
     new = {**IDENTITY, "digests": {"prose": "x"}}
-    assert revision_diff.reasons(IDENTITY, new, Graph()) == ("prose",)
-    assert revision_diff.reasons(IDENTITY, new, Graph(), templates=True) == ("prose", "templates")
-    assert revision_diff.reasons(IDENTITY, IDENTITY, Graph(), templates=True) == ()
+    assert revision_diff.list_reasons(IDENTITY, new, GraphDiff()) == ("prose",)
+    assert revision_diff.list_reasons(IDENTITY, new, GraphDiff(), templates=True) == ("prose", "templates")
+    assert revision_diff.list_reasons(IDENTITY, IDENTITY, GraphDiff(), templates=True) == ()

@@ -33,7 +33,7 @@ PACKAGE = code_digest.PACKAGE
 
 def state(settings: Config) -> State:
     """What one reading of the rules finds."""
-    return rule_inputs.read(settings.model_dump(), settings.model_dump())
+    return rule_inputs.read_state(settings.model_dump(), settings.model_dump())
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def house(template: Path, tmp_path: Path) -> Config:
 
 def room(house: Config) -> Path:
     """The folder of the lesson's present state."""
-    return steps.build(house, SLUG).folder
+    return steps.open_build(house, SLUG).folder
 
 
 def told(house: Config, document: Any) -> None:
@@ -69,7 +69,7 @@ def told(house: Config, document: Any) -> None:
 
 def revision(house: Config) -> str:
     """The published revision."""
-    return str(history.read(house.published(SLUG), SLUG)["current"])
+    return str(history.read_history(house.published(SLUG), SLUG)["current"])
 
 
 def events(house: Config, *names: str) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def test_a_receipt_that_was_asked_for_anew_counts(house: Config) -> None:
     """What was restored once is right until something else changes; publishing leaves one receipt of them."""
     shutil.rmtree(house.published(SLUG) / revision(house))
     due = Path(state(house).receipt(SLUG))
-    assert "is back in its place" in (publish.publish(steps.build(house, SLUG), receipt=due).words or "")
+    assert "is back in its place" in (publish.publish(steps.open_build(house, SLUG), receipt=due).words or "")
     assert state(house).receipt(SLUG) == str(due)
     assert [path.name for path in room(house).glob("published*.json")] == [due.name]
 
@@ -140,7 +140,7 @@ def test_a_receipt_that_was_asked_for_anew_counts(house: Config) -> None:
 def test_a_mistakes_receipt_agrees_with_whatever_is_published(house: Config) -> None:
     """Nothing can be published of a lesson with a mistake, so nothing is due until its files change."""
     (house.lesson(SLUG) / "model.py").write_text("# + 1\n")
-    work = steps.build(house, SLUG)
+    work = steps.open_build(house, SLUG)
     artifact.write(work.folder / "published.json", "", {"key": work.key, "revision": None},
                    mistakes=[LessonError("lesson.yaml:1", "wrong")])  # fmt: skip
     shutil.rmtree(house.results)
@@ -216,8 +216,8 @@ def test_pages_that_would_say_something_else_are_due(
     """The site is called otherwise, or our code that makes its pages is another; the lessons are not due for it."""
     receipt = state(house).receipt(SLUG)
     if other == "code":
-        digests = {**code_digest.digests(), "site": "other"}
-        monkeypatch.setattr(code_digest, "digests", lambda: digests)
+        digests = {**code_digest.digest_steps(), "site": "other"}
+        monkeypatch.setattr(code_digest, "digest_steps", lambda: digests)
     else:
         house = house.model_copy(update={"site": Site(**{other: "https://example.org"})})
     assert not Path(state(house).site).exists()
@@ -284,26 +284,26 @@ SETTINGS = {
 def test_commands_are_told_what_config_yaml_does_not_say(given: str) -> None:
     """Nothing where it says all; what is told makes the same settings of it again."""
     wanted, text = SETTINGS[given]
-    assert rule_inputs.options(wanted, {}) == text
+    assert rule_inputs.make_options(wanted, {}) == text
     overrides = [word for word in shlex.split(text) if word != "--set"]
     assert config.overridden(Config(), overrides) == wanted
-    assert rule_inputs.options(wanted, wanted.model_dump()) == ""
-    assert rule_inputs.options(wanted, {"lessonpress": wanted.model_dump(), "samples": 3}) == ""
+    assert rule_inputs.make_options(wanted, wanted.model_dump()) == ""
+    assert rule_inputs.make_options(wanted, {"lessonpress": wanted.model_dump(), "samples": 3}) == ""
 
 
 def test_what_config_yaml_says_is_taken_back_where_snakemake_says_otherwise() -> None:
     """Also to a default; a config.yaml that is no settings' says nothing."""
-    assert rule_inputs.options(Config(), {"work": "scratch"}) == " --set work=work"
-    assert rule_inputs.options(Config(work="w"), {"samples": [1, 2]}) == " --set work=w"
+    assert rule_inputs.make_options(Config(), {"work": "scratch"}) == " --set work=work"
+    assert rule_inputs.make_options(Config(work="w"), {"samples": [1, 2]}) == " --set work=w"
 
 
 def test_a_larger_workflow_has_a_section_of_ours(tmp_path: Path) -> None:
     """What stands beside it is none of our business, and neither is the note of a run."""
-    one = rule_inputs.read({"lessonpress": {"work": "w", "note": "why"}, "samples": 3}, {})
+    one = rule_inputs.read_state({"lessonpress": {"work": "w", "note": "why"}, "samples": 3}, {})
     assert one.config == Config(work="w")
-    assert rule_inputs.read({"work": "w", "note": "why"}, {}).config == Config(work="w")
-    assert rule_inputs.section({"lessonpress": None, "work": "w"}) == {"lessonpress": None, "work": "w"}
-    assert rule_inputs.section(None) == {}
+    assert rule_inputs.read_state({"work": "w", "note": "why"}, {}).config == Config(work="w")
+    assert rule_inputs.find_section({"lessonpress": None, "work": "w"}) == {"lessonpress": None, "work": "w"}
+    assert rule_inputs.find_section(None) == {}
 
 
 @pytest.mark.parametrize("given", [{"lesons": "x"}, {"limits": {"wall_seconds": "soon"}}, {"work": "results"}])
@@ -313,17 +313,17 @@ def test_wrong_settings_are_told_where_they_stand(
     """At the line of config.yaml, or as what was typed."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(LessonError, match=r"^snakemake --config: "):
-        rule_inputs.read(given, {})
+        rule_inputs.read_state(given, {})
     (tmp_path / "config.yaml").write_text(f"\n{canonical_json.dumps(given)[1:-1]}\n")
     with pytest.raises(LessonError, match=r"^config\.yaml:\d: "):
-        rule_inputs.read(given, given)
+        rule_inputs.read_state(given, given)
 
 
 def test_a_modules_folders_lie_below_its_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules write them without it, for Snakemake puts it there itself; commands are told them whole."""
     monkeypatch.chdir(tmp_path)
     tiny.write(tmp_path / "below" / "lessons" / SLUG)
-    one = rule_inputs.read({"results": str(tmp_path / "site")}, {}, "below/")
+    one = rule_inputs.read_state({"results": str(tmp_path / "site")}, {}, "below/")
     assert one.slugs == [SLUG]
     assert one.options.split(" --set ")[1:] == [
         "lessons=below/lessons", f"results={tmp_path / 'site'}", "work=below/work",
@@ -338,8 +338,8 @@ def test_files_of_the_site_are_told_from_other_targets(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     inside = ["results", "results/", "results/index.html", "./results/a", "x/../results/a", str(tmp_path / "results/a")]
     outside = ["all", "results2/index.html", "work/results", "--cores", "", "lessons/../work"]
-    assert rule_inputs.published([*inside, *outside], Config()) == inside
-    refusal = rule_inputs.refusal("results/index.html")
+    assert rule_inputs.select_published([*inside, *outside], Config()) == inside
+    refusal = rule_inputs.refuse_target("results/index.html")
     assert refusal.code == 2
     assert refusal.message().startswith("results/index.html: no rule makes a single file of the published site. All ")
 
@@ -348,7 +348,7 @@ def test_steps_that_snakemake_was_told_to_do_again() -> None:
     """By rule (-R, also of a module that renamed it), by file (-f), or all of them (-F)."""
     names = {name: name for name in steps.STEPS}
     renamed = {name: f"ours_{name}" for name in steps.STEPS}
-    again = rule_inputs.again
+    again = rule_inputs.list_forced_steps
     assert again(names, every=True, forced=[]) == list(steps.STEPS)
     assert again(names, every=False, forced=["render", "all"]) == ["render"]
     assert again(renamed, every=False, forced=["render", "ours_check"]) == ["check"]

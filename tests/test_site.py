@@ -18,12 +18,12 @@ def published(root: Path, *slugs: str) -> Config:
     """A site with two revisions of each lesson."""
     config = tiny.at(root)
     for slug in slugs:
-        told = history.read(config.published(slug), slug)
+        told = history.read_history(config.published(slug), slug)
         for number, name in enumerate(("0" * 15 + "1", "0" * 15 + "2")):
             body = {**page_sample.manifest(), "slug": slug, "revision": name, "title": f"Title of {slug}"}
             atomic_io.write(config.published(slug) / name / "manifest.json", canonical_json.pretty(body))
-            told = history.extended(told, name, f"2026-01-0{number + 1}T00:00:00+00:00", ["prose"], "why & how")
-        history.write(config.published(slug), told)
+            told = history.add_event(told, name, f"2026-01-0{number + 1}T00:00:00+00:00", ["prose"], "why & how")
+        history.write_history(config.published(slug), told)
     return config
 
 
@@ -140,8 +140,8 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(site.site_pages, "render_history", noted)
     assert site.site(config) == "site: unchanged"
     assert made == []
-    told = history.read(config.published("second"), "second")
-    history.write(config.published("second"), {**told, "pinned": told["current"]})
+    told = history.read_history(config.published("second"), "second")
+    history.write_history(config.published("second"), {**told, "pinned": told["current"]})
     assert site.site(config) == "site: 1 of 6 pages changed"
     assert made == ["second"]
     for path, text in site.pages(Path(config.results), config.site).items():
@@ -168,7 +168,7 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     if lost == "page":
         (folder / "index.html").write_text("edited")
     elif lost == "manifest":
-        path = folder / history.read(folder, "first")["current"] / "manifest.json"
+        path = folder / history.read_history(folder, "first")["current"] / "manifest.json"
         atomic_io.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))
     elif lost == "settings":
         config = config.model_copy(update={"site": config.site.model_copy(update={"title": "Other lessons"})})

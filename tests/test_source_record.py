@@ -13,7 +13,7 @@ from tests import tiny
 
 def source(folder: Path) -> dict[str, Any]:
     """What the folder's lesson is."""
-    return source_record.source(reader.read(folder))
+    return source_record.make_source_record(reader.read(folder))
 
 
 def test_files_are_listed_with_their_bytes(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_the_step_writes_down_what_the_lesson_is(tmp_path: Path) -> None:
     work = tiny.made(tiny.repository(tmp_path), last="hash")
     told, read = dict(work.source), reader.read(work.source_dir)
     document = told.pop("document")
-    assert told == source_record.source(read)
+    assert told == source_record.make_source_record(read)
     again = reader.reopened(work.source_dir, {**told, "document": document})
     assert (again.recipe, again.places, again.files) == (read.recipe, read.places, read.files)
     assert told["plan"] == plan.of(read.recipe)

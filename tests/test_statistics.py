@@ -31,7 +31,7 @@ def test_the_recipe_names_those_that_there_are() -> None:
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_a_position_points_at_the_first_nan(name: str) -> None:
     """As in numpy and PyTorch: what is not a number is found, and never passed over in silence."""
-    assert statistics.of_flat(name, np.array(NUMBERS["a NaN"])) == 1
+    assert statistics.compute_statistic(name, np.array(NUMBERS["a NaN"])) == 1
 
 
 @pytest.mark.browser
@@ -50,7 +50,7 @@ def test_the_page_computes_what_the_record_holds(project: Path, tmp_path: Path) 
     for case, numbers in cases.items():
         for name in statistics.STATISTICS:
             with np.errstate(invalid="ignore"):
-                expected = statistics.of_flat(name, np.array(numbers))
+                expected = statistics.compute_statistic(name, np.array(numbers))
             ours = float(found[case][name])
             assert ours == pytest.approx(expected, rel=1e-15, abs=0, nan_ok=True), (case, name)
 

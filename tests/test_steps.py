@@ -56,7 +56,7 @@ class Bench:
     @property
     def work(self) -> LessonBuild:
         """The build of the lesson as it is now, of which nothing was read yet."""
-        return steps.build(self.config, tiny.SLUG)
+        return steps.open_build(self.config, tiny.SLUG)
 
     def made(self) -> list[str]:
         """Do all steps; answers those that were not passed over."""
@@ -129,8 +129,8 @@ def test_a_change_does_what_hangs_on_it(bench: Bench, change: str) -> None:
 @pytest.mark.parametrize("step", EVERY)
 def test_other_code_of_a_step_does_that_step(bench: Bench, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """A change to how pages are made, or checks are judged, runs no model."""
-    other = {**code_digest.digests(), step: "other"}
-    monkeypatch.setattr(code_digest, "digests", lambda: other)
+    other = {**code_digest.digest_steps(), step: "other"}
+    monkeypatch.setattr(code_digest, "digest_steps", lambda: other)
     assert bench.made() == {
         "hash": ["hash"], "execute": EVERY, "record": ["hash", "record", "render"],
         "check": ["hash", "check", "render"], "render": ["hash", "render"],
@@ -155,7 +155,7 @@ def test_what_is_not_whole_is_made_again(bench: Bench, file: str, damage: str) -
     elif damage == "edited":
         path.write_bytes(before[:-3] + bytes([before[-3] ^ 1]) + before[-2:] if len(before) > 3 else b"other")
     elif file.endswith(".json") and file != "mutants.json":
-        made_from = "0" * 64 if damage == "of another lesson" else artifact.made_from(path) or ""
+        made_from = "0" * 64 if damage == "of another lesson" else artifact.read_made_from(path) or ""
         artifact.write(path, made_from if damage == "of another lesson" else made_from[::-1], {"read": []})
     else:
         path.write_bytes(b"of another")
@@ -278,10 +278,10 @@ def test_a_mistake_that_is_looked_for_again_may_be_gone(bench: Bench) -> None:
 def test_a_run_knows_when_the_lesson_has_changed(bench: Bench) -> None:
     """The key that Snakemake knows names a state; another one is no mistake of the lesson, and nothing is done."""
     key = bench.work.key
-    assert steps.build(bench.config, tiny.SLUG, key).key == key
+    assert steps.open_build(bench.config, tiny.SLUG, key).key == key
     bench.edit("model.py", "nn.Linear(2, width)", "nn.Linear(2, width, True)")
     with pytest.raises(RetryableError, match="the lesson has changed since the run began"):
-        steps.build(bench.config, tiny.SLUG, key)
+        steps.open_build(bench.config, tiny.SLUG, key)
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -322,11 +322,11 @@ def test_it_is_known_whether_a_model_will_run(bench: Bench) -> None:
     bench.edit("lesson.yaml", "title: What does", "title: And what does")
     work = bench.work
     steps.perform(work, "hash")
-    assert steps.is_earlier(work, "execute")
+    assert steps.has_earlier_result(work, "execute")
     bench.edit("lesson.yaml", "seed: 6", "seed: 7")
     work = bench.work
     steps.perform(work, "hash")
-    assert not steps.is_earlier(work, "execute")
+    assert not steps.has_earlier_result(work, "execute")
 
 
 def test_sweeping_keeps_the_present_state_and_the_last_few(bench: Bench) -> None:
@@ -341,7 +341,7 @@ def test_sweeping_keeps_the_present_state_and_the_last_few(bench: Bench) -> None
     (room / "cases.csv").touch()
     for name in kept - {"cases.csv"}:
         (room / name).mkdir()
-    steps.sweep(present)
+    steps.sweep_states(present)
     assert {path.name for path in room.iterdir()} == {present.key, *kept, *(f"{number:016x}" for number in (3, 4, 5))}
     assert bench.made() == []
 

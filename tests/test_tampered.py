@@ -26,7 +26,7 @@ VERBS: dict[str, Callable[[Config], object]] = {
     "doctor": lambda config: doctor.words(doctor.doctor(config)),
     "history": lambda config: prune.listed(config, SLUG),
     "diff": lambda config: diff.words(diff.diff(config, SLUG)),
-    "publish": lambda config: publish.publish(steps.build(config, SLUG)),
+    "publish": lambda config: publish.publish(steps.open_build(config, SLUG)),
     "accept": lambda config: prune.accept(config, SLUG),
 }
 
@@ -77,19 +77,19 @@ def put(document: Any, path: tuple[Any, ...], value: Any, *, delete: bool = Fals
 
 def test_a_history_is_one_or_is_refused(template: Config, tmp_path: Path) -> None:
     """Each value of revisions.json, each wrong one in its place: what is read has the form that all readers expect."""
-    told, folder = history.read(template.published(SLUG), SLUG), tmp_path / SLUG
+    told, folder = history.read_history(template.published(SLUG), SLUG), tmp_path / SLUG
     folder.mkdir()
     refused = 0
     for document in wrong(told):
         (folder / history.FILE).write_text(json.dumps(document), encoding="utf-8")
         try:
-            read = history.read(folder, SLUG)
+            read = history.read_history(folder, SLUG)
         except LessonError as error:
             refused += "this is no history" in error.message()
             continue
-        history.text(read).encode()
+        history.serialise(read).encode()
         assert all(isinstance(event["publishedAt"], str) for event in read["revisions"])
-        assert not any("/" in name for name in history.newest_first(read))
+        assert not any("/" in name for name in history.list_newest_first(read))
     assert refused > 50
 
 
@@ -97,7 +97,7 @@ def test_a_history_is_one_or_is_refused(template: Config, tmp_path: Path) -> Non
 def test_no_verb_stumbles_over_an_edited_document(template: Config, tmp_path: Path, file: str) -> None:
     """A draw of edits, each met by every verb: done, or a LessonError; never anything else."""
     folder = template.published(SLUG)
-    below = file if file == history.FILE else f"{history.read(folder, SLUG)['current']}/{file}"
+    below = file if file == history.FILE else f"{history.read_history(folder, SLUG)['current']}/{file}"
     edits = list(wrong(json.loads((folder / below).read_text(encoding="utf-8"))))
     for number, document in enumerate(random.Random(file).sample(edits, 6)):
         config = copied(template, tmp_path / str(number))
@@ -112,7 +112,7 @@ def test_a_note_that_is_no_text_is_refused_before_anything_is_written(template: 
     config = copied(template, tmp_path / "house")
     before = sorted(Path(config.results).rglob("*"))
     with pytest.raises(LessonError, match="the note"):
-        publish.publish(steps.build(config, SLUG), note=os.fsdecode(b"\xff"))
+        publish.publish(steps.open_build(config, SLUG), note=os.fsdecode(b"\xff"))
     assert sorted(Path(config.results).rglob("*")) == before
 
 

@@ -41,16 +41,16 @@ def edit(file: Path, old: str, new: str) -> None:
 def told(folder: Path) -> str:
     """The message that a lesson earns before anything runs."""
     with pytest.raises(LessonError) as caught:
-        source_record.source(reader.read(folder))
+        source_record.make_source_record(reader.read(folder))
     return caught.value.message().replace(os.path.relpath(folder) + "/", "")
 
 
 def test_what_is_stored_is_source(folder: Path) -> None:
     """Both files are hashed with the code: other weights are another source."""
-    before = source_record.source(reader.read(folder))
+    before = source_record.make_source_record(reader.read(folder))
     assert {"prepared.json", "prepared.safetensors"} <= {file["path"] for file in before["files"]}
     edit(folder / "prepared.json", '"lines": 200', '"lines": 201')
-    after = source_record.source(reader.read(folder))
+    after = source_record.make_source_record(reader.read(folder))
     assert before["digests"]["source"] != after["digests"]["source"]
     assert before["digests"]["recipe"] == after["digests"]["recipe"]
 
@@ -152,7 +152,7 @@ def test_weights_without_a_training_are_refused(tmp_path: Path) -> None:
     recipe = tiny.RECIPE.replace("execution:\n", "execution:\n  weights: NAME\n")
     assert "lesson.yaml:6: execution.weights: the weights 'late' are asked for; `prepare:` says" in told(
         tiny.write(tmp_path / "echo", recipe=recipe.replace("NAME", "late")))  # fmt: skip
-    source_record.source(reader.read(tiny.write(tmp_path / "echo", recipe=recipe.replace("NAME", "drawn"))))
+    source_record.make_source_record(reader.read(tiny.write(tmp_path / "echo", recipe=recipe.replace("NAME", "drawn"))))
 
 
 CHANGES = {

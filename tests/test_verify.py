@@ -102,9 +102,8 @@ def test_a_lesson_without_a_source_is_drift_until_it_is_retired(
     assert verify.verify(house) is False
     assert "its source is gone" in capsys.readouterr().out
     path = house.published("echo") / "revisions.json"
-    history.write(
-        path.parent, history.retired(history.read(path.parent, "echo"), "2026-01-01T00:00:00+00:00", None, None)
-    )
+    published = history.read_history(path.parent, "echo")
+    history.write_history(path.parent, history.retire_lesson(published, "2026-01-01T00:00:00+00:00", None, None))
     site.site(house)
     assert verify.verify(house) is True
     assert "retired" in capsys.readouterr().out

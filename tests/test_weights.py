@@ -39,7 +39,7 @@ def test_every_run_that_differs_has_its_own_tensors() -> None:
     other = tiny.Maker(blobs)
     other.take(np.full((3, 3), 7, dtype=np.float32))
     captured["runs"]["off"]["values"][1] = other.values[0]
-    found = read(weights.file(captured))
+    found = read(weights.pack_weights(captured))
     assert set(found) == {"execution/part.line.weight", "experiment/part.line.weight", "case:off/part.line.weight"}
     assert found["execution/part.line.weight"] == ("F32", [3, 3], (np.eye(3) * 2).ravel().tolist())
     assert found["case:off/part.line.weight"] == ("F32", [3, 3], [7.0] * 9)
@@ -65,12 +65,12 @@ def test_tensors_keep_the_dtype_in_which_they_were_drawn(array: Any, dtype: str,
     made.take(array)
     run["values"].append({**made.values[0], "dtype": dtype})
     run["buffers"] = {"stat": len(run["values"]) - 1}
-    assert read(weights.file(captured))["execution/stat"] == (kind, list(array.shape), numbers)
+    assert read(weights.pack_weights(captured))["execution/stat"] == (kind, list(array.shape), numbers)
 
 
 def test_equal_weights_are_equal_bytes() -> None:
     """The file's digest is part of a revision's identity."""
-    assert weights.file(tiny.capture()) == weights.file(copy.deepcopy(tiny.capture()))
+    assert weights.pack_weights(tiny.capture()) == weights.pack_weights(copy.deepcopy(tiny.capture()))
 
 
 def test_a_model_without_weights_has_an_empty_file() -> None:
@@ -78,4 +78,4 @@ def test_a_model_without_weights_has_an_empty_file() -> None:
     captured = tiny.capture()
     for run in captured["runs"].values():
         run["params"] = {}
-    assert read(weights.file(captured)) == {}
+    assert read(weights.pack_weights(captured)) == {}

@@ -87,7 +87,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def made(config: Config, slug: str = SLUG, last: str = "render") -> LessonBuild:
     """A lesson's build with every step up to `last` done. Raises the lesson's mistakes."""
-    work = steps.build(config, slug)
+    work = steps.open_build(config, slug)
     steps.perform_all(work, last)
     return work
 
@@ -231,7 +231,7 @@ def rendered(
     shutil.rmtree(config.work_dir("echo"), ignore_errors=True)
     shutil.copytree(done / "work" / "echo", config.work_dir("echo"))
     shutil.copytree(done / "lessons" / "echo", config.lesson("echo"), dirs_exist_ok=True)
-    return steps.build(config, "echo")
+    return steps.open_build(config, "echo")
 
 
 def revision(work: LessonBuild) -> str:
@@ -266,7 +266,7 @@ def words(mistakes: Iterable[LessonError]) -> list[str]:
 def verdict(measured: float = 0.5, *, sentence: str = "It adds up.", mutants: Sequence[Any] = (BROKEN,)) -> Any:
     """What was found out by the one check of `CHECKS`."""
     evidence = {"id": "check_it", "sentence": sentence, "measured": measured, "bound": 1.0, "sense": "<=", "line": 7}
-    return {**check.verdict(evidence), "mutants": list(mutants)}
+    return {**check.make_verdict(evidence), "mutants": list(mutants)}
 
 
 def plan() -> dict[str, Any]:

@@ -54,9 +54,9 @@ def _message(config: Config, folder: Path, attack: attacks.Attack) -> str | None
     read = reader.read(folder)
     try:
         if attack.where == "check":
-            check_runner.checks(config, read, EMPTY)
+            check_runner.run_checks(config, read, EMPTY)
         else:
-            execute.run(config, source_record.source(read), folder)
+            execute.run_lesson(config, source_record.make_source_record(read), folder)
     except LessonError as error:
         return error.message()
     return None

@@ -242,7 +242,7 @@ def test_a_traceback_is_told_without_its_escapes(published: Config, tmp_path: Pa
     folder = tiny.write(tmp_path / "lessons" / "echo", model=model)
     config = Config(lessons=str(tmp_path / "lessons"), work=str(tmp_path / "work"))
     with pytest.raises(LessonError, match="ValueError") as caught:
-        executing.run(config, source_record.source(reader.read(folder)), folder)
+        executing.run_lesson(config, source_record.make_source_record(reader.read(folder)), folder)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", caught.value.message())
 
 
@@ -301,7 +301,7 @@ def test_too_much_is_refused_at_its_line(tmp_path: Path, name: str) -> None:
     """A text, number or document beyond what a page can show is one message with a line, soon."""
     text, told = TOO_MUCH[name]
     with pytest.raises(LessonError) as caught:
-        source_record.source(reader.read(tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + text)))
+        source_record.make_source_record(reader.read(tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + text)))
     assert told in caught.value.message()
     assert re.search(r"lesson\.yaml:\d+", caught.value.message())
     assert len(caught.value.message()) < 50_000

@@ -46,7 +46,7 @@ def test_a_mutated_lesson_is_read_or_refused(tmp_path: Path, seed: int) -> None:
         start = time.process_time()
         try:
             read = reader.read(folder)
-            told = {**source_record.source(read), "document": reader.kept(read)}
+            told = {**source_record.make_source_record(read), "document": reader.kept(read)}
         except LessonError as refusal:
             _told(refusal)
         except Exception as error:
@@ -170,7 +170,7 @@ def _accepted(folder: Path, chance: random.Random) -> Path:
     while True:
         found = _lesson(folder, chance, scripts=True)
         try:
-            source_record.source(reader.read(found))
+            source_record.make_source_record(reader.read(found))
             return found
         except LessonError:
             shutil.rmtree(folder)

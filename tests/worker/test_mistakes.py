@@ -246,7 +246,7 @@ def judged(work: LessonBuild, tmp_path: Path, checks: str) -> list[dict[str, Any
     """The checks of another checks.py on the tiny lesson's capture."""
     config = tiny.repository(tmp_path)
     (config.lesson(tiny.SLUG) / "checks.py").write_text(checks, encoding="utf-8")
-    return check_runner.checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))[0]
+    return check_runner.run_checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))[0]
 
 
 def test_checks_are_measured_in_file_order(work: LessonBuild) -> None:
@@ -362,17 +362,18 @@ def test_a_file_of_checks_asserts_something(tmp_path: Path) -> None:
     """A green tick over nothing is worse than none."""
     config = settings(tmp_path)
     tiny.write(config.lesson("echo"), recipe=tiny.RECIPE + "checks: checks.py\n", checks="import numpy\n")
+    captured = canonical_json.compact(tiny.capture()).encode()
     with pytest.raises(
         LessonError, match=r"lesson\.yaml:8: checks: checks\.py has no function that begins with check_; "
     ):
-        check_runner.checks(config, reader.read(config.lesson("echo")), canonical_json.compact(tiny.capture()).encode())
+        check_runner.run_checks(config, reader.read(config.lesson("echo")), captured)
 
 
 def test_a_check_that_measures_nothing_fails(work: LessonBuild, tmp_path: Path) -> None:
     """NaN is within no bound."""
     (found,) = judged(work, tmp_path, check_with("return {'measured': float('nan'), 'bound': 1.0, 'sense': '<='}"))
-    assert check.verdict(found)["passed"] is False
-    assert check.verdict(found)["margin"] == "NaN"
+    assert check.make_verdict(found)["passed"] is False
+    assert check.make_verdict(found)["margin"] == "NaN"
 
 
 def test_checks_need_nothing_of_ours_and_no_torch(work: LessonBuild, tmp_path: Path) -> None:
@@ -382,5 +383,5 @@ def test_checks_need_nothing_of_ours_and_no_torch(work: LessonBuild, tmp_path: P
     (config.lesson(tiny.SLUG) / "layers_of_check.py").write_text("x = 1\n")
     shutil_target = config.lesson(tiny.SLUG) / "checks.py"
     shutil_target.write_text(text)
-    (found,), _ = check_runner.checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
+    (found,), _ = check_runner.run_checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
     assert (found["id"], found["sentence"], found["line"]) == ("check_it", "It holds.", 5)

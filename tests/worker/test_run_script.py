@@ -92,7 +92,7 @@ def test_the_script_makes_the_workers_inputs(spec: dict[str, Any], run: str) -> 
     """Bit for bit, for every fill, dtype and nesting, in every precision of the run."""
     planned = plan.completed(plan.jsonable(spec))
     expected = drawn(lambda: inputs.make(planned, getattr(torch, run)))
-    assert same(drawn(lambda: eval(bundle.code(planned, run), {"torch": torch})), expected)
+    assert same(drawn(lambda: eval(bundle.make_input_code(planned, run), {"torch": torch})), expected)
 
 
 @given(
@@ -104,7 +104,7 @@ def test_literal_numbers_keep_their_bits(numbers: list[float], dtype: str | None
     """Whatever numbers a recipe writes down, the reader's script starts from the same."""
     spec = plan.jsonable({"values": numbers, **({"dtype": dtype} if dtype else {})})
     assert not list(input_specs.faults(spec))
-    assert same(eval(bundle.code(spec, run), {"torch": torch}), inputs.make(spec, getattr(torch, run)))
+    assert same(eval(bundle.make_input_code(spec, run), {"torch": torch}), inputs.make(spec, getattr(torch, run)))
 
 
 def test_the_whole_script_compiles_with_every_input(project: Path) -> None:
@@ -112,4 +112,4 @@ def test_the_whole_script_compiles_with_every_input(project: Path) -> None:
     run = {"seed": 0, "mode": "eval", "dtype": "float32", "args": {}}
     given_ = [[f"x{i}", plan.completed(plan.jsonable(spec))] for i, spec in enumerate(SPECS)]
     planned = {"model": {"file": "model.py", "class": "A"}, "runs": [{**run, "inputs": given_}]}
-    ast.parse(bundle.run_script((project / "templates" / "run.py.txt").read_text("utf-8"), planned, ["[1]"]))
+    ast.parse(bundle.make_run_script((project / "templates" / "run.py.txt").read_text("utf-8"), planned, ["[1]"]))

@@ -41,7 +41,7 @@ def kept() -> Iterator[None]:
 
 def record(folder: Path, config: Config) -> str:
     """What a lesson's run records, as one text, without the facts of the moment."""
-    captured, mutants = execute.run(config, source_record.source(reader.read(folder)), folder)
+    captured, mutants = execute.run_lesson(config, source_record.make_source_record(reader.read(folder)), folder)
     captured["provenance"] = {**captured["provenance"], "capturedAt": "", "isolation": ""}
     return canonical_json.dumps([captured, canonical_json.loads(mutants)])
 

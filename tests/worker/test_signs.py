@@ -77,7 +77,7 @@ def test_no_flipped_sign_goes_unnoticed(folder: Path, tmp_path: Path) -> None:
     """One flip at a time, through every run and every check; survivors are those that the lesson proves equivalent."""
     run.settle()
     read = reader.read(folder)
-    plan = source_record.source(read)["plan"]
+    plan = source_record.make_source_record(read)["plan"]
     trained = (plan["prepare"] or {"file": None})["file"]  # a file of its own for the training is used by no run
     idle = {plan["checks"], trained if trained != plan["model"]["file"] else None}
     code = [name for name in read.files if name.endswith(".py") and name not in idle]

@@ -58,7 +58,7 @@ class Watched:
     @property
     def graph(self) -> dict[str, Any]:
         """The projected graph."""
-        return graph.of(self.captured)
+        return graph.build_graph(self.captured)
 
     @property
     def layers(self) -> dict[str, dict[str, Any]]:

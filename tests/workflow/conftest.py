@@ -42,7 +42,7 @@ class House:
 
     def state(self, slug: str = TINY) -> Path:
         """Where the steps of a lesson's present state leave what they make."""
-        return self.folder / "work" / slug / code_digest.present_key(self.settings, slug)
+        return self.folder / "work" / slug / code_digest.compute_present_key(self.settings, slug)
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Snakemake with one core."""

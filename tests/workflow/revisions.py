@@ -46,13 +46,13 @@ def nudged(capture: dict[str, Any], factor: float) -> dict[str, Any]:
 
 def edit_capture(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> None:
     """Let every run of a lesson in this process give an edited capture."""
-    run = execute.run
+    run = execute.run_lesson
 
     def edited(*given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         recorded, mutants = run(*given)
         return edit(recorded), mutants
 
-    monkeypatch.setattr(execute, "run", edited)
+    monkeypatch.setattr(execute, "run_lesson", edited)
 
 
 def copied(folder: Path, to: Path) -> Path:

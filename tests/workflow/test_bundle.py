@@ -21,7 +21,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a Python that has what requirements.txt asks for and nothing else."""
     folder = tmp_path_factory.mktemp("a fresh environment")
-    (folder / "requirements.txt").write_text(bundle.requirements(), encoding="utf-8")
+    (folder / "requirements.txt").write_text(bundle.list_requirements(), encoding="utf-8")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", folder / "requirements.txt"]

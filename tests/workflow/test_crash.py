@@ -190,7 +190,7 @@ def renewing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 def published(config: Config) -> None:
     """Publish the tiny lesson in this process, from what is rendered already."""
-    work = steps.build(config, TINY)
+    work = steps.open_build(config, TINY)
     steps.perform(work, "render")
     assert not publish.publish(work).mistakes
 
@@ -202,8 +202,8 @@ def complete(house: House, act: Callable[[Config], object]) -> Site:
     act(other.settings)
     done = files(other.folder / "results")
     site.site(other.settings)
-    [old] = history.read(house.published, TINY)["revisions"][:1]
-    new = history.read(other.published, TINY)["current"]
+    [old] = history.read_history(house.published, TINY)["revisions"][:1]
+    new = history.read_history(other.published, TINY)["current"]
     before, after = (files(each.folder / "results") for each in (house, other))
     return Site(house.folder, before, done, after, (old["revision"], new))
 
@@ -224,7 +224,7 @@ def check_state(house: House, given: Site) -> None:
     for name in house.revisions():
         if not name.startswith("."):
             assert integrity.of_revision(house.published / name, TINY) == []
-    told = history.read(house.published, TINY)
+    told = history.read_history(house.published, TINY)
     assert told["current"] in given.revisions
     assert all((house.published / event["revision"]).is_dir() for event in told["revisions"])
 
@@ -244,7 +244,7 @@ def check_finished(house: House, given: Site) -> None:
     assert not list((house.folder / "results").rglob(lock.LEFT))
     assert integrity.of_lesson(house.folder / "results" / "models", TINY) == []
     assert list(verify.pages(config)) == []
-    assert history.read(house.published, TINY)["current"] == given.revisions[1]
+    assert history.read_history(house.published, TINY)["current"] == given.revisions[1]
 
 
 def killed(given: Site, verb: list[str], scratch: Path, below: str = "results", count: int = VERB) -> int:
@@ -393,7 +393,7 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
     site.site(house.settings)
     models = house.folder / "results" / "models"
     for slug, events in ((TINY, 2), (other, 1)):
-        assert len(history.read(models / slug, slug)["revisions"]) == events
+        assert len(history.read_history(models / slug, slug)["revisions"]) == events
         assert integrity.of_lesson(models, slug) == []
     assert list(verify.pages(house.settings)) == []
 

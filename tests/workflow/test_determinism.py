@@ -40,6 +40,6 @@ def test_an_operation_that_cannot_repeat_itself_is_named(tmp_path: Path) -> None
     config = Config(lessons=str(tmp_path / "lessons"), work=str(tmp_path / "work"))
     read = reader.read(tiny.write(config.lesson("echo"), model=model))
     with pytest.raises(LessonError) as caught:
-        execute.run(config, source_record.source(read), config.lesson("echo"))
+        execute.run_lesson(config, source_record.make_source_record(read), config.lesson("echo"))
     assert "echo/model.py:6: calling the model of Echo" in caught.value.message()
     assert "put_ does not have a deterministic implementation" in caught.value.message()

@@ -299,7 +299,7 @@ def made_from_nothing(house: House, around: dict[str, str]) -> int:
     with inside(house.folder, around):
         config = settings.read()
         for slug in sorted(path.parent.name for path in Path("lessons").glob("*/lesson.yaml")):
-            work = steps.build(config, slug)
+            work = steps.open_build(config, slug)
             tried(lambda work=work: (steps.perform(work, "render"), publish.publish(work)))
         tried(lambda: site.site(config))
         return int(failed or bool(mistakes.found(config)))

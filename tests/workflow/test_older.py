@@ -60,6 +60,6 @@ def test_a_new_revision_stands_beside_them(older: House) -> None:
     assert all(after[name] == data for name, data in before.items() if "/" in name.removeprefix(f"models/{TINY}/"))
     assert verify.verify(config) is True
     assert doctor.doctor(config) == []
-    last = history.read(older.published, TINY)["revisions"][-1]
+    last = history.read_history(older.published, TINY)["revisions"][-1]
     assert {"prose", "templates"} <= set(last["reasons"])
     assert str(publish.publish(regenerated(older)).words).startswith(f"{TINY}: unchanged")

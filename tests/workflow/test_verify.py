@@ -123,7 +123,7 @@ def test_every_reason_is_told(published: House, monkeypatch: pytest.MonkeyPatch)
     """Source, recipe, prose, checks, numbers, environment and templates: each alone, and with its counts."""
 
     def reasons() -> list[str]:
-        return list(history.read(published.published, TINY)["revisions"][-1]["reasons"])
+        return list(history.read_history(published.published, TINY)["revisions"][-1]["reasons"])
 
     published.edit("lesson.yaml", "What does a shift", "What can a shift")
     assert publish_again(published).endswith("because of: prose (1 key)")
@@ -135,11 +135,11 @@ def test_every_reason_is_told(published: House, monkeypatch: pytest.MonkeyPatch)
     published.edit("lesson.yaml", "range: [-4, 4]", "range: [-5, 5]")
     assert publish_again(published).endswith("because of: recipe (2 keys)")
     with monkeypatch.context() as patch:
-        drawn = drawing.svg
-        patch.setattr(drawing, "svg", lambda *given, **named: drawn(*given, **named) + "<!-- new -->\n")
+        drawn = drawing.draw_svg
+        patch.setattr(drawing, "draw_svg", lambda *given, **named: drawn(*given, **named) + "<!-- new -->\n")
         assert "because of: templates (" in publish_again(published)
     with monkeypatch.context() as patch:
-        patch.setattr(code_digest, "digest", lambda step: "5" * 64)
+        patch.setattr(code_digest, "digest_step", lambda step: "5" * 64)
         assert "(identical)" not in publish_again(published)  # the way back from the other pictures
         assert "unchanged" in publish_again(published)  # other code that gives the same bytes is no revision
         published.edit("lesson.yaml", "What can a shift", "What may a shift")
@@ -170,7 +170,7 @@ def test_a_way_back_is_an_event_and_makes_no_second_folder(published: House) -> 
     published.edit("lesson.yaml", "What can a shift", "What does a shift")
     assert f"→ {first} because of: prose" in publish_again(published)
     assert published.revisions() == kept
-    assert history.read(published.published, TINY)["current"] == first
+    assert history.read_history(published.published, TINY)["current"] == first
 
 
 def test_a_note_is_stored_and_does_nothing_alone(published: House) -> None:
@@ -182,7 +182,7 @@ def test_a_note_is_stored_and_does_nothing_alone(published: House) -> None:
     assert published.bytes() == before
     published.edit("lesson.yaml", "What does a shift", "What can a shift")
     assert published.snakemake("--config", "note=a clearer title").returncode == 0
-    assert [event["note"] for event in history.read(published.published, TINY)["revisions"]] == [
+    assert [event["note"] for event in history.read_history(published.published, TINY)["revisions"]] == [
         None,
         "a clearer title",
     ]

@@ -47,7 +47,7 @@ def make_preview(config: Config, path: Path, out: Path | None = None) -> Preview
     to = (out or Path(f"preview-{folder.name}")).resolve()
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
-        work = steps.build(settings, folder.name)
+        work = steps.open_build(settings, folder.name)
         words = _made(work)
         replace_folder(work.revision, to)
         failed, lacking = publish.failed(work), (*publish.toothless(work), *publish.foreign(work))
@@ -109,7 +109,9 @@ def require_free(config: Config, folder: Path, to: Path) -> None:
 def _is_published(folder: Path) -> bool:
     """Whether a folder has the name that its identity gives it, as published revisions do and previews do not."""
     told = folder / "identity.json"
-    return told.is_file() and identity.revision(told.read_text(encoding="utf-8", errors="replace")) == folder.name
+    if not told.is_file():
+        return False
+    return identity.compute_revision(told.read_text(encoding="utf-8", errors="replace")) == folder.name
 
 
 def _foreign(folder: Path) -> Iterator[str]:

@@ -93,7 +93,7 @@ def run_training(config: Config, read: reader.Lesson) -> tuple[Prepared, bytes]:
     try:
         facts, answer = capture.loads(ended.lines[0]), capture.loads(ended.lines[-1])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            at = execute.recipe_place(answer["error"], plan.of(read.recipe), read.folder)
+            at = execute.find_recipe_place(answer["error"], plan.of(read.recipe), read.folder)
             raise worker_errors.of_lesson(answer["error"], read.folder, read.recipe.model.class_, ended, at)
         tensors, blobs = _validated(answer.get("ok") if isinstance(answer, dict) else None)
         data = tensor_file.packed(tensors, blobs)
@@ -118,9 +118,9 @@ def _run(config: Config, read: reader.Lesson) -> Ended:
     """The confined process with the lesson's files, but for what an earlier training has made."""
     limits = config.limits.preparing()
     own = (trained_weights.RECORD, trained_weights.WEIGHTS)
-    files = [file for file in source_record.listed(read) if file["path"] not in own]
+    files = [file for file in source_record.list_files(read) if file["path"] not in own]
     with sandbox.scratch() as scratch:
-        copied = execute.copy(files, read.folder, scratch / "lesson")
+        copied = execute.copy_files(files, read.folder, scratch / "lesson")
         task, cwd = scratch / "plan.json", scratch / "empty"
         task.write_text(canonical_json.compact(plan.of(read.recipe)), encoding="utf-8")
         cwd.mkdir()

@@ -50,7 +50,7 @@ class Artifact:
             raise LessonErrors(list(self.mistakes))
 
 
-def text(
+def serialise(
     made_from: str, body: Mapping[str, Any], beside: Mapping[str, str], mistakes: Sequence[LessonError] = ()
 ) -> str:  # fmt: skip
     """An artifact's file; `beside` are the digests of the files that belong to it, by their names in its folder."""
@@ -69,7 +69,7 @@ def write(
     for name, data in files.items():
         atomic_io.draft(path.parent / name, data)
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
-    atomic_io.draft(path, text(made_from, body, digests, mistakes))
+    atomic_io.draft(path, serialise(made_from, body, digests, mistakes))
 
 
 def read(path: Path) -> Artifact | None:
@@ -89,7 +89,7 @@ def read(path: Path) -> Artifact | None:
     return Artifact(made_from, digest, beside, mistakes, data)
 
 
-def made_from(path: Path) -> str | None:
+def read_made_from(path: Path) -> str | None:
     """What an artifact says it was made from, by its first bytes alone; None where there is no such file."""
     try:
         with path.open("rb") as file:

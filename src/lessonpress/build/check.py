@@ -18,9 +18,9 @@ def judge_checks(config: Config, read: reader.Lesson, captured: bytes, mutants: 
     Every check is also put to the broken variants that name it, on which it must fail. `captured` and `mutants` are the
     bytes of capture.json and mutants.json.
     """
-    found, broken = check_runner.checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
+    found, broken = check_runner.run_checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
     _require_known(read, [entry["id"] for entry in found])
-    return [{**verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
+    return [{**make_verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
 
 
 def _require_known(read: reader.Lesson, checks: Sequence[str]) -> None:
@@ -38,13 +38,13 @@ def _on_mutants(recipe: Recipe, check: str, broken: Mapping[str, Sequence[Mappin
     out = []
     for mutant in recipe.mutants:
         if check in mutant.breaks:
-            told = verdict(next(entry for entry in broken[mutant.id] if entry["id"] == check))
+            told = make_verdict(next(entry for entry in broken[mutant.id] if entry["id"] == check))
             out.append({"id": mutant.id, "failed": not told["passed"], "measured": told["measured"],
                         "bound": told["bound"]})  # fmt: skip
     return out
 
 
-def verdict(entry: Mapping[str, Any]) -> dict[str, Any]:
+def make_verdict(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A check's evidence with its verdict: it passes when `measured sense bound`; its margin is their distance."""
     measured, bound = float(str(entry["measured"])), float(str(entry["bound"]))
     passed = measured <= bound if entry["sense"] == "<=" else measured >= bound

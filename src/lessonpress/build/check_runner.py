@@ -17,7 +17,7 @@ Judge = Callable[[Sequence[Mapping[str, Any]]], dict[tuple[str, str], Any]]
 CHECK_KEYS = {"id", "sentence", "measured", "bound", "sense", "line"}
 
 
-def checks(
+def run_checks(
     config: Config, read: Lesson, captured: bytes, mutants: bytes | None = None
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
     """What every `check_…` measured on the lesson, and on each broken variant by id those that are to fail on it.
@@ -35,7 +35,7 @@ def checks(
     return list(found["checks"]), dict(found["mutants"])
 
 
-def metrics(
+def run_metrics(
     config: Config, read: Lesson, captured: bytes, tasks: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[str, str], Any]:
     """The lesson's own metrics by (case, metric)."""

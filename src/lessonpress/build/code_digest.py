@@ -38,22 +38,22 @@ INSTALLED = frozenset({
 KEY = 16  # hexadecimal digits
 
 
-def modules(step: str) -> frozenset[str]:
+def list_modules(step: str) -> frozenset[str]:
     """The modules whose code decides what a step does."""
     return _reached(PACKAGE, step)
 
 
-def files(step: str) -> list[Path]:
+def list_files(step: str) -> list[Path]:
     """The files whose content decides what a step does."""
     return sorted(_files_of(PACKAGE, step).values())
 
 
-def digest(step: str) -> str:
+def digest_step(step: str) -> str:
     """The SHA-256 of a step's code; the same for an installed lessonpress and one that runs from its sources."""
-    return digests()[step]
+    return digest_steps()[step]
 
 
-def digests() -> dict[str, str]:
+def digest_steps() -> dict[str, str]:
     """The SHA-256 of every step's code."""
     return _digests(PACKAGE)
 
@@ -135,7 +135,7 @@ def _read(path: Path) -> bytes:
 
 
 @functools.cache
-def installed() -> dict[str, str]:
+def list_installed() -> dict[str, str]:
     """The versions of what shows in a lesson, Python's without its patch.
 
     Read off the names of the folders that every installer writes: `importlib.metadata` reads a file for each, which
@@ -151,17 +151,17 @@ def installed() -> dict[str, str]:
     return found
 
 
-def surroundings(config: Config) -> list[object]:
+def describe_environment(config: Config) -> list[object]:
     """What decides, beside a lesson's files and a step's code, whether a run succeeds and what it gives."""
-    return [installed(), config.limits.model_dump(exclude={"prepare_seconds"}), config.isolation.model_dump()]
+    return [list_installed(), config.limits.model_dump(exclude={"prepare_seconds"}), config.isolation.model_dump()]
 
 
-def key(config: Config, files: Iterable[lesson_files.Entry]) -> str:
+def compute_key(config: Config, files: Iterable[lesson_files.Entry]) -> str:
     """The name of a lesson's state: a digest of its files, of every step's code, and of what these run in."""
-    steps = {step: value for step, value in digests().items() if step != "site"}
-    return canonical_json.digest_of([lesson_files.digest(files), steps, surroundings(config)])[:KEY]
+    steps = {step: value for step, value in digest_steps().items() if step != "site"}
+    return canonical_json.digest_of([lesson_files.digest(files), steps, describe_environment(config)])[:KEY]
 
 
-def present_key(config: Config, slug: str) -> str:
+def compute_present_key(config: Config, slug: str) -> str:
     """The key of a lesson as its files are now."""
-    return key(config, lesson_files.entries(config.lesson(slug)))
+    return compute_key(config, lesson_files.entries(config.lesson(slug)))

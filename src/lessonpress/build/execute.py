@@ -22,7 +22,7 @@ from lessonpress.lesson import reader
 from lessonpress.sandbox import capture, worker_errors
 
 
-def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
+def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
     """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id.
 
     The latter are JSON as the worker wrote it: only the judge reads them, who is confined as the worker is. Raises
@@ -31,8 +31,8 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[s
     plan = source["plan"]
     what = plan["model"]["class"]
     with sandbox.scratch() as scratch:
-        copied = copy(readable(source), folder, scratch / "lesson")
-        mutants = broken(plan, copied, scratch / "mutants")
+        copied = copy_files(select_readable(source), folder, scratch / "lesson")
+        mutants = make_mutants(plan, copied, scratch / "mutants")
         plan_file = scratch / "plan.json"
         plan_file.write_text(canonical_json.compact(plan), encoding="utf-8")
         (scratch / "empty").mkdir()
@@ -43,7 +43,7 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[s
     try:
         facts, answer = (capture.loads(line) for line in ended.lines[:2])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            place = recipe_place(answer["error"], plan, folder)
+            place = find_recipe_place(answer["error"], plan, folder)
             raise worker_errors.of_lesson(answer["error"], folder, what, ended, place)
         recorded = capture.answered(answer, plan)
         if len(ended.lines) != 3:
@@ -51,10 +51,11 @@ def run(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[s
     except capture.Malformed as error:
         raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
-    return {"schema": 1, "slug": source["slug"], **recorded, "provenance": provenance(facts, ended)}, ended.lines[2]
+    captured = {"schema": 1, "slug": source["slug"], **recorded, "provenance": make_provenance(facts, ended)}
+    return captured, ended.lines[2]
 
 
-def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:
+def find_recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:
     """The recipe's line that a mistake belongs to when no line of the lesson's code took part in it."""
     read = reader.read(folder)
     mutants = [mutant["id"] for mutant in plan["mutants"]]
@@ -71,7 +72,7 @@ def recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path)
     return read.error(path, "").where
 
 
-def readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def select_readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The files that a run may read: all but the recipe and the checks.
 
     What a run hangs on is then what its key is made of: other words or checks are no reason to run again.
@@ -80,7 +81,7 @@ def readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [file for file in source["files"] if file["path"] not in left]
 
 
-def copy(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
+def copy_files(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
     """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
     for file in files:
         path = to / file["path"]
@@ -97,7 +98,7 @@ def copy(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
     return to
 
 
-def broken(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
+def make_mutants(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
     """Make a whole lesson for every broken variant, each with its one place changed. Answers the folder of them all."""
     to.mkdir()
     for mutant in plan["mutants"]:
@@ -108,10 +109,10 @@ def broken(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
     return to
 
 
-def provenance(facts: Mapping[str, Any], ended: sandbox.Ended) -> dict[str, Any]:
+def make_provenance(facts: Mapping[str, Any], ended: sandbox.Ended) -> dict[str, Any]:
     """Who ran what, where and when; written by the parent, except the facts told before lesson code ran."""
     return {
-        "capturedAt": captured_at(), "productRevision": commit(), "python": platform.python_version(),
+        "capturedAt": read_clock(), "productRevision": read_commit(), "python": platform.python_version(),
         "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")),
         "settings": {**sandbox.SETTINGS, "threads": facts.get("threads"), "interopThreads": 1,
                      "deterministicAlgorithms": facts.get("deterministic"), "mkldnn": facts.get("mkldnn"),
@@ -122,14 +123,14 @@ def provenance(facts: Mapping[str, Any], ended: sandbox.Ended) -> dict[str, Any]
     }  # fmt: skip
 
 
-def captured_at() -> str:
+def read_clock() -> str:
     """Now in UTC, or the moment that SOURCE_DATE_EPOCH names."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     seconds = float(epoch) if epoch and epoch.isdigit() else time.time()
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def commit() -> str | None:
+def read_commit() -> str | None:
     """The commit of the repository in which the lessons lie, or None outside git."""
     return _commit(Path.cwd())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,10 +27,11 @@ def record_cases(config: Config, read: reader.Lesson, captured: bytes) -> dict[s
 
     Raises LessonError at the recipe's line for an address that matches nothing or a cut that does not fit.
     """
-    return of(read, canonical_json.loads(captured), lambda tasks: check_runner.metrics(config, read, captured, tasks))
+    judge = functools.partial(check_runner.run_metrics, config, read, captured)
+    return cut_cases(read, canonical_json.loads(captured), judge)
 
 
-def of(read: reader.Lesson, captured: Mapping[str, Any], judge: check_runner.Judge) -> dict[str, Any]:
+def cut_cases(read: reader.Lesson, captured: Mapping[str, Any], judge: check_runner.Judge) -> dict[str, Any]:
     """Every case's recorded arrays and metrics: `{"cases": {id: {"arrays": {id: ARRAY}, "metrics": {id: number}}}}`.
 
     ARRAY is `{"dtype", "shape", "values"}` with nested lists of numbers; what is no number is a string.
@@ -43,8 +45,8 @@ def of(read: reader.Lesson, captured: Mapping[str, Any], judge: check_runner.Jud
     judged = judge([_task(read.recipe, case, metric) for case in experiment.cases for metric in own]) if own else {}
     return {"cases": {
         case.id: {
-            "arrays": {name: told(array) for name, array in arrays[case.id].items()},
-            "metrics": {m.id: judged[case.id, m.id] if m in own else statistic(m, arrays[case.id][m.of])
+            "arrays": {name: describe_array(array) for name, array in arrays[case.id].items()},
+            "metrics": {m.id: judged[case.id, m.id] if m in own else compute_statistic(m, arrays[case.id][m.of])
                         for m in experiment.record.metrics},
         }
         for case in experiment.cases
@@ -88,38 +90,38 @@ def _task(recipe: Recipe, case: Case, metric: Metric) -> dict[str, Any]:
             "reshape": entry.reshape}  # fmt: skip
 
 
-def statistic(metric: Metric, array: recorded.Array) -> Any:
+def compute_statistic(metric: Metric, array: recorded.Array) -> Any:
     """One of the known statistics of an array; positions (argmax, argmin) count row by row from 0."""
     if not array.size:
         return "NaN"
     wide = array.astype(np.float64) if array.dtype == np.float16 else array
-    return number(statistics.of_flat(metric.value, wide))
+    return encode_number(statistics.compute_statistic(metric.value, wide))
 
 
-def told(array: recorded.Array) -> dict[str, Any]:
+def describe_array(array: recorded.Array) -> dict[str, Any]:
     """An array as data: dtype, shape, and its values as nested lists (a bare number for no axis)."""
-    flat = [number(value) for value in array.reshape(-1).tolist()]
-    return {"dtype": str(array.dtype), "shape": list(array.shape), "values": nested(flat, list(array.shape))}
+    flat = [encode_number(value) for value in array.reshape(-1).tolist()]
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "values": nest_values(flat, list(array.shape))}
 
 
-def nested(flat: list[Any], shape: list[int]) -> Any:
+def nest_values(flat: list[Any], shape: list[int]) -> Any:
     """A flat list in row-major order as nested lists of a shape."""
     if not shape:
         return flat[0]
     step = len(flat) // shape[0] if shape[0] else 0
-    return [nested(flat[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
+    return [nest_values(flat[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
 
 
-def number(value: Any) -> Any:
+def encode_number(value: Any) -> Any:
     """A number as strict JSON has it: what is none as a string, a complex one as a pair of parts."""
     if isinstance(value, complex):
-        return {"re": number(value.real), "im": number(value.imag)}
+        return {"re": encode_number(value.real), "im": encode_number(value.imag)}
     if isinstance(value, float) and not np.isfinite(value):
         return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
 
 
-def table(recipe: Recipe, cases: Mapping[str, Any]) -> pd.DataFrame:
+def make_table(recipe: Recipe, cases: Mapping[str, Any]) -> pd.DataFrame:
     """All recorded numbers as one tidy table, a number a line (shortest round trip), in the recipe's order."""
     frames = []
     for name, case in cases["cases"].items():

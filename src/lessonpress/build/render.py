@@ -29,34 +29,35 @@ def render_lesson(work: LessonBuild) -> tuple[str, dict[str, bytes], str | None]
 
     Raises LessonError for a step or case that points at nothing, and for prose that cannot be rendered.
     """
-    name, files = revision(work.lesson, work.source, work.body("capture.json"), work.cases, work.checks,
-                           work.bytes("cases.csv"))  # fmt: skip
+    name, files = render_revision(work.lesson, work.source, work.body("capture.json"), work.cases, work.checks,
+                                  work.bytes("cases.csv"))  # fmt: skip
     return name, files, "\n".join(f"hint: {words}" for words in binding.find_typed(work.lesson, work.cases)) or None
 
 
-def revision(
+def render_revision(
     read: reader.Lesson, source: Mapping[str, Any], captured: Mapping[str, Any], cases: Mapping[str, Any],
     checks: Sequence[Mapping[str, Any]], table: bytes,
 ) -> tuple[str, dict[str, bytes]]:  # fmt: skip
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
     if wrong := expressions.find_misnamed(read):
         raise LessonErrors(wrong)
-    checks = with_sentences(checks, read.recipe)
+    checks = add_sentences(checks, read.recipe)
     read = binding.bind_values(read, cases)
-    drawn = graph.of(captured)
+    drawn = graph.build_graph(captured)
     _aimed(read, drawn)
     graphs = _own_graphs(captured, drawn)
-    stored = weights.file(captured)
-    built = replay.of_runs(captured)
-    body = manifest.of(read.recipe, source, captured, drawn, cases, checks, replay.of_capture(built),
-                       canonical_json.digest(stored), graphs, code_digest.digest("render"),
-                       trained_weights.provenance(read, source["plan"]))  # fmt: skip
-    picture_text = drawn_picture(drawn, read.recipe.title)
+    stored = weights.pack_weights(captured)
+    built = replay.replay_runs(captured)
+    body = manifest.make_manifest(read.recipe, source, captured, drawn, cases, checks, replay.certify_capture(built),
+                                  canonical_json.digest(stored), graphs, code_digest.digest_step("render"),
+                                  trained_weights.provenance(read, source["plan"]))  # fmt: skip
+    picture_text = draw_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),
-        "graph.tensorviz.json": canonical_json.pretty({**drawn, "program": replay.program(captured, built)}).encode(),
+        "graph.tensorviz.json":
+            canonical_json.pretty({**drawn, "program": replay.choose_program(captured, built)}).encode(),
         "plan.json": canonical_json.pretty(source["plan"]).encode(), "preview.svg": picture_text.encode(),
-        "cases.csv": table, "weights.safetensors": stored, "requirements.txt": bundle.requirements().encode(),
+        "cases.csv": table, "weights.safetensors": stored, "requirements.txt": bundle.list_requirements().encode(),
     }  # fmt: skip
     alive = _alive(read, captured, built, drawn, graphs)
     # The page is made once, with an id that stands for the one to come; nothing else in it hangs on the id.
@@ -66,22 +67,22 @@ def revision(
     except LessonError:
         _readable(read, checks)
         raise
-    text = identity.of(source, captured, cases, files, volatile.blank_page(shown, STAND_IN),
-                       canonical_json.digest(stored))  # fmt: skip
-    name = identity.revision(text)
+    text = identity.make_identity(source, captured, cases, files, volatile.blank_page(shown, STAND_IN),
+                                  canonical_json.digest(stored))  # fmt: skip
+    name = identity.compute_revision(text)
     files["identity.json"], files["index.html"] = text.encode(), shown.replace(STAND_IN, name).encode()
     whole: Any = {**body, "revision": name, "files": _listed(read, name, files)}
-    schema.validate(whole)
+    schema.validate_manifest(whole)
     files["manifest.json"] = canonical_json.pretty(whole).encode()
-    files["CITATION.cff"] = bundle.citation(whole)
-    files[provenance.CRATE] = canonical_json.pretty(provenance.crate(whole, files)).encode()
-    files[provenance.STATEMENT] = canonical_json.pretty(provenance.statement(whole, files)).encode()
-    files["SHA256SUMS"] = bundle.checksums(files)
-    files["bundle.zip"] = bundle.zipped(files, f"{read.recipe.slug}-{name}")
+    files["CITATION.cff"] = bundle.make_citation(whole)
+    files[provenance.CRATE] = canonical_json.pretty(provenance.make_crate(whole, files)).encode()
+    files[provenance.STATEMENT] = canonical_json.pretty(provenance.make_statement(whole, files)).encode()
+    files["SHA256SUMS"] = bundle.make_checksums(files)
+    files["bundle.zip"] = bundle.zip_bundle(files, f"{read.recipe.slug}-{name}")
     return name, files
 
 
-def with_sentences(checks: Sequence[Mapping[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
+def add_sentences(checks: Sequence[Mapping[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
     """Verdicts with the sentence of every broken variant: those are words, and no reason to judge again."""
     sentences = {mutant.id: mutant.sentence for mutant in recipe.mutants}
     return [
@@ -91,11 +92,11 @@ def with_sentences(checks: Sequence[Mapping[str, Any]], recipe: Recipe) -> list[
     ]  # fmt: skip
 
 
-def drawn_picture(drawn: Mapping[str, Any], title: str, *, ids: str = "n") -> str:
+def draw_picture(drawn: Mapping[str, Any], title: str, *, ids: str = "n") -> str:
     """The graph's picture as SVG; large graphs are folded by module until a person can read them."""
     layers, connections = drawn["layers"], drawn["connections"]
-    placement = layout.place(layers, connections, collapsed=layout.fold(layers, connections))
-    return drawing.svg(layers, connections, placement, title=title, ids=ids)
+    placement = layout.place_graph(layers, connections, collapsed=layout.choose_folded(layers, connections))
+    return drawing.draw_svg(layers, connections, placement, title=title, ids=ids)
 
 
 def _alive(
@@ -104,14 +105,14 @@ def _alive(
 ) -> dict[str, Any]:  # fmt: skip
     """What the page can do beyond showing: the program that it runs, and further pictures of the graph."""
     layers, connections, title = drawn["layers"], drawn["connections"], read.recipe.title
-    draw = lambda folded, ids: drawing.svg(  # noqa: E731
-        layers, connections, layout.place(layers, connections, collapsed=folded), title=title, ids=ids
+    draw = lambda folded, ids: drawing.draw_svg(  # noqa: E731
+        layers, connections, layout.place_graph(layers, connections, collapsed=folded), title=title, ids=ids
     )
     experiment = read.recipe.experiment
     return {
         "live": program.live(captured, built, experiment.model_dump(by_alias=True) if experiment else None),
-        "folded": sorted(layout.fold(layers, connections)), "pictures": graphs.draw_views(drawn, draw),
-        "own_graphs": {name: drawn_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
+        "folded": sorted(layout.choose_folded(layers, connections)), "pictures": graphs.draw_views(drawn, draw),
+        "own_graphs": {name: draw_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
     }  # fmt: skip
 
 
@@ -146,9 +147,9 @@ def _tools(source: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, byte
         name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("run.py", "compare.py", "verify.py")
     }
     shapes = [str(output["shape"]).replace(" ", "") for output in body["provenance"]["outputs"]]
-    texts["run.py"] = bundle.run_script(texts["run.py"], source["plan"], shapes)
-    return {**{name: text.encode() for name, text in texts.items()}, **bundle.worker_files(),
-            **bundle.editor_files()}  # fmt: skip
+    texts["run.py"] = bundle.make_run_script(texts["run.py"], source["plan"], shapes)
+    return {**{name: text.encode() for name, text in texts.items()}, **bundle.collect_worker_files(),
+            **bundle.make_editor_files()}  # fmt: skip
 
 
 def _arrays(captured: Mapping[str, Any], read: reader.Lesson, body: Mapping[str, Any]) -> dict[str, bytes]:
@@ -193,7 +194,7 @@ def _own_graphs(captured: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[s
     out = {}
     for name, run in captured["runs"].items():
         if run["kind"] == "case":
-            own = graph.of(captured, name)
-            if graph.structure(own) != graph.structure(drawn):
+            own = graph.build_graph(captured, name)
+            if graph.extract_structure(own) != graph.extract_structure(drawn):
                 out[name] = own
     return out

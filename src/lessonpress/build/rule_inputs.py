@@ -61,11 +61,11 @@ class State:
     @functools.cached_property
     def keys(self) -> dict[str, str]:
         """The key of every lesson as its files are now."""
-        return {slug: code_digest.present_key(self.config, slug) for slug in self.slugs}
+        return {slug: code_digest.compute_present_key(self.config, slug) for slug in self.slugs}
 
     def key(self, slug: str) -> str:
         """The key of one lesson."""
-        return self.keys[slug] if slug in self.keys else code_digest.present_key(self.config, slug)
+        return self.keys[slug] if slug in self.keys else code_digest.compute_present_key(self.config, slug)
 
     def sources(self, slug: str) -> list[str]:
         """A lesson's files as Snakemake's inputs."""
@@ -86,7 +86,7 @@ class State:
     @functools.cached_property
     def digest(self) -> str:
         """One digest of all lessons' states, of their receipts, and of what the pages around them say of the site."""
-        told = [self.receipts(), self.odd, self.config.site.model_dump(), code_digest.digest("site")]
+        told = [self.receipts(), self.odd, self.config.site.model_dump(), code_digest.digest_step("site")]
         return canonical_json.digest_of(told)[: code_digest.KEY]
 
     @functools.cached_property
@@ -150,20 +150,20 @@ def _latest(folder: Path) -> str | None:
         return None
 
 
-def read(given: Mapping[str, Any], configured: Mapping[str, Any], prefix: str = "") -> State:
+def read_state(given: Mapping[str, Any], configured: Mapping[str, Any], prefix: str = "") -> State:
     """The state under Snakemake's configuration `given`, with a module's prefix; `configured` is what config.yaml says.
 
     Raises LessonError at the line of config.yaml that is wrong.
     """
-    declared = settings(given)
+    declared = parse_settings(given)
     folders = {name: str(Path(prefix or "", getattr(declared, name))) for name in FOLDERS}
     here = declared.model_copy(update=folders) if prefix else declared
-    return State(here, declared, options(here, configured))
+    return State(here, declared, make_options(here, configured))
 
 
-def settings(given: Mapping[str, Any]) -> Config:
+def parse_settings(given: Mapping[str, Any]) -> Config:
     """Snakemake's configuration as our settings; where it has a section `lessonpress`, that section."""
-    told = {key: value for key, value in section(given).items() if key != NOTE}
+    told = {key: value for key, value in find_section(given).items() if key != NOTE}
     try:
         return Config.model_validate(told)
     except ValidationError as error:
@@ -174,16 +174,16 @@ def settings(given: Mapping[str, Any]) -> Config:
         raise LessonError("snakemake --config", " ".join(str(error).split())) from None
 
 
-def section(document: Any) -> Mapping[str, Any]:
+def find_section(document: Any) -> Mapping[str, Any]:
     """Our part of a configuration: all of it, or what stands under `lessonpress:` in somebody else's."""
     inner = document.get("lessonpress") if isinstance(document, Mapping) else None
     return inner if isinstance(inner, Mapping) else document or {}
 
 
-def options(config: Config, configured: Mapping[str, Any]) -> str:
+def make_options(config: Config, configured: Mapping[str, Any]) -> str:
     """What a command must be told because the config.yaml of this folder does not say it, ready for a shell."""
     try:
-        own = settings(configured)
+        own = parse_settings(configured)
     except LessonError:
         own = Config()
     told, known = _flat(config.model_dump()), _flat(own.model_dump())
@@ -197,19 +197,19 @@ def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
     return out
 
 
-def again(names: Mapping[str, str], *, every: bool, forced: Sequence[str]) -> list[str]:
+def list_forced_steps(names: Mapping[str, str], *, every: bool, forced: Sequence[str]) -> list[str]:
     """The steps that Snakemake was told to do again; `names` are those of our rules here, by step."""
     files = {Path(one).name for one in forced}
     return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
 
 
-def published(words: Sequence[str], config: Config) -> list[str]:
+def select_published(words: Sequence[str], config: Config) -> list[str]:
     """Those of some words that name the published site or something in it."""
     results = os.path.abspath(config.results)
     return [word for word in words if f"{os.path.abspath(word)}/".startswith(f"{results}/")]
 
 
-def refusal(target: str) -> WrongUsage:
+def refuse_target(target: str) -> WrongUsage:
     """What is said to somebody who asks Snakemake for a file of the published site."""
     return WrongUsage(target, "no rule makes a single file of the published site", "",
                       "All that is due is published by: snakemake --cores 1")  # fmt: skip

@@ -19,10 +19,10 @@ def hash_lesson(folder: Path) -> tuple[dict[str, Any], str | None]:
     Answers a warning too, where the lesson's prepared weights are older than what they are made from.
     """
     read = reader.read(folder)
-    return {**source(read), "document": reader.kept(read)}, trained_weights.warning(read)
+    return {**make_source_record(read), "document": reader.kept(read)}, trained_weights.warning(read)
 
 
-def source(read: reader.Lesson) -> dict[str, Any]:
+def make_source_record(read: reader.Lesson) -> dict[str, Any]:
     """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
 
     The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
@@ -30,11 +30,12 @@ def source(read: reader.Lesson) -> dict[str, Any]:
     and for weights that are asked for and were not prepared.
     """
     planned = plan.of(read.recipe)
-    unlike = islice((*unfit(read, planned), *trained_weights.faults(read, planned)), validation_messages.MAX_MISTAKES)
-    mistakes = {error.message(): error for error in unlike}  # cases inherit each other's mistakes
+    misfits = (*find_misfits(read, planned), *trained_weights.faults(read, planned))
+    # Cases inherit each other's mistakes.
+    mistakes = {error.message(): error for error in islice(misfits, validation_messages.MAX_MISTAKES)}
     if mistakes:
         raise LessonErrors(list(mistakes.values()))
-    files = listed(read)
+    files = list_files(read)
     checks = read.recipe.checks
     code = [(f["path"], f["sha256"]) for f in files if f["path"] not in (checks, reader.RECIPE)]
     document = read.places.value
@@ -49,13 +50,13 @@ def source(read: reader.Lesson) -> dict[str, Any]:
     return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": planned}
 
 
-def listed(read: reader.Lesson) -> list[dict[str, Any]]:
+def list_files(read: reader.Lesson) -> list[dict[str, Any]]:
     """The lesson's files: `[{path, sha256, bytes}]`."""
     return [{"path": name, "sha256": canonical_json.digest(data), "bytes": len(data)}
             for name, data in read.files.items()]  # fmt: skip
 
 
-def unfit(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+def find_misfits(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
     """Every input and parameter of the plan whose values do not fit its shape or dtype, at the recipe's line."""
     for number, run in enumerate(planned["runs"]):
         for name, spec in run["inputs"]:

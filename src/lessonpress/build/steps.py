@@ -55,12 +55,12 @@ class Done:
     passed_over: bool = False
 
 
-def build(config: Config, slug: str, key: str | None = None) -> LessonBuild:
+def open_build(config: Config, slug: str, key: str | None = None) -> LessonBuild:
     """The build of a lesson as its files are now.
 
     Raises RetryableError when that is not the state that `key` names: the files have changed since it was computed.
     """
-    now = code_digest.present_key(config, slug)
+    now = code_digest.compute_present_key(config, slug)
     if key not in (None, now):
         raise _changed(config, slug)
     return LessonBuild(config, slug, now)
@@ -133,8 +133,8 @@ def _made_from(work: LessonBuild, step: Step) -> str:
     before = [work.known[STEPS[each].file] for each in step.after]
     if any(found.mistakes for found in before):
         return canonical_json.digest_of([found.digest for found in before])
-    around = code_digest.surroundings(work.config)
-    return canonical_json.digest_of([step.name, code_digest.digest(step.name), around, step.inputs(work)])
+    around = code_digest.describe_environment(work.config)
+    return canonical_json.digest_of([step.name, code_digest.digest_step(step.name), around, step.inputs(work)])
 
 
 def _standing(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
@@ -149,19 +149,19 @@ def _earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
     Not where it is a mistake: that names lines, which may be others now.
     """
     for other in sorted(work.folder.parent.glob(f"{'?' * code_digest.KEY}/{step.file}")):
-        if other.parent != work.folder and artifact.made_from(other) == made_from:
+        if other.parent != work.folder and artifact.read_made_from(other) == made_from:
             found = artifact.read(other)
             if found and not found.mistakes and (copied := artifact.copy(other, work.folder)):
                 return copied
     return None
 
 
-def is_earlier(work: LessonBuild, name: str) -> bool:
+def has_earlier_result(work: LessonBuild, name: str) -> bool:
     """Whether a step's result is there, or could be taken over from another state of the lesson."""
     step = STEPS[name]
     made_from = _made_from(work, step)
     candidates = [work.folder / step.file, *work.folder.parent.glob(f"{'?' * code_digest.KEY}/{step.file}")]
-    return any(artifact.made_from(path) == made_from for path in candidates)
+    return any(artifact.read_made_from(path) == made_from for path in candidates)
 
 
 def _write(
@@ -179,7 +179,7 @@ def _write(
 
 def _require_unchanged(work: LessonBuild) -> None:
     """A mistake is a state's own only if the files are still those of the state."""
-    if code_digest.present_key(work.config, work.slug) != work.key:
+    if code_digest.compute_present_key(work.config, work.slug) != work.key:
         raise _changed(work.config, work.slug)
 
 
@@ -188,7 +188,7 @@ def _hash(work: LessonBuild) -> Made:
 
     body, warning = source_record.hash_lesson(work.source_dir)
     files = [(file["path"], file["sha256"]) for file in body["files"]]
-    if code_digest.key(work.config, files) != work.key:
+    if code_digest.compute_key(work.config, files) != work.key:
         raise _changed(work.config, work.slug)
     return Made(body, words=warning)
 
@@ -205,7 +205,7 @@ def _execute(work: LessonBuild) -> Made:
     from lessonpress.build import execute
 
     _load_ahead(work.config)
-    captured, mutants = execute.run(work.config, work.source, work.source_dir)
+    captured, mutants = execute.run_lesson(work.config, work.source, work.source_dir)
     return Made(captured, {"mutants.json": mutants})
 
 
@@ -238,7 +238,7 @@ def _record(work: LessonBuild) -> Made:
     from lessonpress.build import record
 
     cases = record.record_cases(work.config, work.lesson, work.bytes("capture.json"))
-    table = record.table(work.lesson.recipe, cases).to_csv(index=False, lineterminator="\n")
+    table = record.make_table(work.lesson.recipe, cases).to_csv(index=False, lineterminator="\n")
     return Made(cases, {"cases.csv": table.encode()})
 
 
@@ -280,7 +280,7 @@ STEPS: Mapping[str, Step] = {
 }  # fmt: skip
 
 
-def sweep(work: LessonBuild, keep: int = 3) -> None:
+def sweep_states(work: LessonBuild, keep: int = 3) -> None:
     """Remove the folders of earlier states but the last few; never the present one."""
     def age(folder: Path) -> int:
         try:

@@ -58,9 +58,9 @@ def step(name: str, told: Told) -> None:
 
     def one(slug: str) -> Done:
         warm_up(config, slug, name)
-        work = steps.build(config, slug, told.key)
+        work = steps.open_build(config, slug, told.key)
         done = steps.perform(work, name)
-        if name == "hash" and not done.mistakes and not steps.is_earlier(work, "execute"):
+        if name == "hash" and not done.mistakes and not steps.has_earlier_result(work, "execute"):
             load_servers(config)
         return done
 
@@ -89,10 +89,10 @@ def publish(told: Told, note: str | None = None) -> None:
     config = told.settings()
 
     def one(slug: str) -> Done:
-        work = steps.build(config, slug, told.key)
+        work = steps.open_build(config, slug, told.key)
         steps.perform(work, "render", again=False)
         done = publisher.publish(work, note=note, receipt=told.receipt)
-        steps.sweep(work)
+        steps.sweep_states(work)
         return done
 
     each(told, "publish", config, one)

@@ -49,7 +49,7 @@ def read(workflow: Any, config: Mapping[str, Any]) -> State:
 
 def _read(workflow: Any, config: Mapping[str, Any]) -> State:
     modifier = workflow.modifier
-    state = rule_inputs.read(config, _configured(), _prefix(modifier.path_modifier))
+    state = rule_inputs.read_state(config, _configured(), _prefix(modifier.path_modifier))
     serve_commands()
     if workflow.is_main_process:
         _refuse_published(state)
@@ -101,12 +101,12 @@ def _refuse_published(state: State) -> None:
     Its words are read a second time, and only where one of them lies there: Snakemake reads the rules before it says
     what its targets are, and would answer for a file that is there that nothing is to be done.
     """
-    if not rule_inputs.published(sys.argv[1:], state.config):
+    if not rule_inputs.select_published(sys.argv[1:], state.config):
         return
     with contextlib.suppress(SystemExit):
         targets = get_argument_parser().parse_known_args(sys.argv[1:])[0].targets
-        if found := rule_inputs.published([str(target) for target in targets], state.config):
-            raise rule_inputs.refusal(found[0])
+        if found := rule_inputs.select_published([str(target) for target in targets], state.config):
+            raise rule_inputs.refuse_target(found[0])
 
 
 def _configured() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from lessonpress.graph.layout import CARDS, Box, Frame, Label, Loop, Placement, Point, Route, shape_words, text
+from lessonpress.graph.layout import CARDS, Box, Frame, Label, Loop, Placement, Point, Route, format_shape, text
 
 Layer = Mapping[str, Any]
 NAMED = 40  # the text alternative names so many nodes at most
@@ -57,7 +57,7 @@ svg.lpg text{fill:CanvasText;stroke:none}svg.lpg .edge path{stroke:CanvasText}}
 """
 
 
-def svg(
+def draw_svg(
     layers: Sequence[Layer],
     connections: Sequence[Layer],
     placement: Placement,
@@ -125,19 +125,19 @@ def _list(names: Sequence[str]) -> str:
 
 def _with_shape(layer: Layer, box: Box) -> str:
     """An input with its shape where that is known."""
-    shapes = [shape_words(output.get("shape")) for output in layer.get("outputs") or ()]
+    shapes = [format_shape(output.get("shape")) for output in layer.get("outputs") or ()]
     return f"{box.label} ({', '.join(filter(None, shapes))})" if any(shapes) else box.label
 
 
 def _text(value: str) -> str:
     """Text content: nothing in it is markup, nothing is invisible."""
-    return escape(text.visible(value), quote=False)
+    return escape(text.make_visible(value), quote=False)
 
 
 def _attribute(value: str) -> str:
     """An attribute's value as it is, white space as references; what XML cannot hold becomes a visible stand-in."""
     held = "".join(
-        c if c in "\t\n\r" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" or c > "\uffff" else text.visible(c)
+        c if c in "\t\n\r" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" or c > "\uffff" else text.make_visible(c)
         for c in value
     )
     return escape(held).replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;")
@@ -197,7 +197,7 @@ def _told(names: Sequence[str], wires: Mapping[str, Layer]) -> str:
     lines = []
     for name in names:
         wire = wires[name]
-        facts = f"{shape_words(wire.get('shape'))} {wire.get('dtype') or ''}".strip()
+        facts = f"{format_shape(wire.get('shape'))} {wire.get('dtype') or ''}".strip()
         lines.append(f"{wire['source']} → {wire['target']}" + (f": {facts}" if facts else ""))
     return "; ".join(lines)
 
@@ -269,7 +269,7 @@ def _node(box: Box, name: str, layer: Layer, on: bool) -> str:
     return "".join(
         [
             f'<g class="node {kind}{" on" if on else ""}" id="{name}" data-id="{_attribute(box.id)}" tabindex="0" '
-            f'role="img" aria-label="{_attribute(text.visible(told))}"><title>{_text(told)}</title>',
+            f'role="img" aria-label="{_attribute(text.make_visible(told))}"><title>{_text(told)}</title>',
             *cards,
             _rect(front, "body", radius),
             bar if kind == "layer" else "",

@@ -11,7 +11,7 @@ from lessonpress.worker import recorded
 Call = Mapping[str, Any]
 
 
-def of(captured: Mapping[str, Any], run: str = "execution") -> dict[str, Any]:
+def build_graph(captured: Mapping[str, Any], run: str = "execution") -> dict[str, Any]:
     """The graph of one run: `{"layers", "connections", "idle", "unusedInputs"}`.
 
     Layers come inputs first, then modules and operations in the order in which they ran, the output last. Connections
@@ -25,7 +25,7 @@ def is_node(call: Call) -> bool:
     return call["kind"] != "op" or _holds_tensor(call["out"])
 
 
-def structure(graph: Mapping[str, Any]) -> tuple[Any, ...]:
+def extract_structure(graph: Mapping[str, Any]) -> tuple[Any, ...]:
     """What two graphs share when they are the same picture: layers with their calls, and who feeds whom."""
     edges = [tuple(c.get(k) for k in ("source", "target", "sourcePort", "targetPort", "sourceCall", "targetCall"))
              for c in graph["connections"]]  # fmt: skip
@@ -188,7 +188,7 @@ def _layer(id_: str, op: str, kind: str, parent: str | None, params: Mapping[str
     return {"id": id_, "label": id_, "op": op, "kind": kind, "parent": parent, "params": dict(params)}
 
 
-def named(call: Call) -> list[tuple[str, Any]]:
+def name_arguments(call: Call) -> list[tuple[str, Any]]:
     """A call's arguments with their names: torch's where the operation table knows them, else positions."""
     names, rest = _names(call["op"].removeprefix("torch."), call["kind"] == "layer")
     out: list[tuple[str, Any]] = []
@@ -209,7 +209,7 @@ def _names(op: str, layer: bool) -> tuple[Sequence[str], str | None]:
 
 def _tensors(call: Call) -> Iterator[tuple[str, Any]]:
     """The tensors that a call reads, with their ports: `input`, `hx.0`, `tensors.1`."""
-    for name, struct in named(call):
+    for name, struct in name_arguments(call):
         for path, leaf in recorded.leaves(struct):
             if isinstance(leaf, dict) and "tensor" in leaf and "unread" not in leaf:
                 yield (f"{name}.{path}" if path else name), leaf
@@ -218,7 +218,7 @@ def _tensors(call: Call) -> Iterator[tuple[str, Any]]:
 def _params(call: Call) -> dict[str, Any]:
     """An operation's arguments that are no tensors, as a reader sees them."""
     return {
-        name: _shown(struct) for name, struct in named(call)
+        name: _shown(struct) for name, struct in name_arguments(call)
         if not name.startswith("_") and struct is not None and not _holds_tensor(struct)
     }  # fmt: skip
 

@@ -10,26 +10,26 @@ from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import integrity, report
 from lessonpress.revision import history, revision_diff
-from lessonpress.revision.revision_diff import Changes
+from lessonpress.revision.revision_diff import RevisionDiff
 
 
 def diff(
     config: Config, slug: str, old: str | None = None, new: str | None = None, *, out: Path | None = None
-) -> Changes:
+) -> RevisionDiff:
     """Compare two revisions of a lesson and write the page `work/diff/<slug>.html` (or `out`).
 
     Without names: the revision that was published last, with the one before it. A name may be the beginning of an id,
     or a path to any revision folder, such as `work/<slug>/revision`. Raises LessonError for a name that fits none.
     """
     folder = config.published(slug)
-    told = history.read(folder, slug)
-    order = history.newest_first(told)
+    told = history.read_history(folder, slug)
+    order = history.list_newest_first(told)
     if not order:
         raise LessonError(os.path.relpath(folder), f"{slug} was never published", "", "Publish it first.")
     after = find(folder, order, new or order[0])
     before = find(folder, order, old) if old else find(folder, order, _earlier(order, after.name, slug))
     with integrity.blamed(before, after):
-        found = revision_diff.between(before, after)
+        found = revision_diff.compare_revisions(before, after)
         page = report.page(found, before, after, title=f"{slug}: what changed")
     atomic_io.write(out or place(config, slug), page)
     return found
@@ -40,7 +40,7 @@ def place(config: Config, slug: str) -> Path:
     return Path(config.work) / "diff" / f"{slug}.html"
 
 
-def words(found: Changes) -> str:
+def words(found: RevisionDiff) -> str:
     """The whole difference in lines for a terminal."""
     if found.old == found.new:
         return f"{found.old}: nothing changed"

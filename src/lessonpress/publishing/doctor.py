@@ -47,7 +47,7 @@ def _lesson(config: Config, folder: Path) -> Iterator[Fault]:
     """A lesson's history against its source and against the revisions that it explains."""
     at = f"models/{folder.name}/{history.FILE}"
     try:
-        told = history.read(folder, folder.name)
+        told = history.read_history(folder, folder.name)
     except LessonError:
         return  # the integrity of the folder told it
     source = (config.lesson(folder.name) / "lesson.yaml").is_file()
@@ -65,9 +65,9 @@ def _explained(folder: Path, told: dict[str, Any], at: str) -> Iterator[Fault]:
         name = event["revision"]
         try:
             if before is None:
-                expected = identity.reasons(None, {})
+                expected = identity.list_reasons(None, {})
             else:
-                expected = list(revision_diff.between(folder / before, folder / name).reasons)
+                expected = list(revision_diff.compare_revisions(folder / before, folder / name).reasons)
         except (LessonError, OSError, *integrity.BROKEN):
             expected = event["reasons"]  # a damaged revision is told elsewhere
         if set(event["reasons"]) != set(expected):

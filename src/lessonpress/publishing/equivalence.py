@@ -38,16 +38,16 @@ def of(work: LessonBuild, folder: Path) -> Standing:
     """Compare a rendered build with the published revision in `folder`. Raises LessonError when one cannot be read."""
     new = canonical_json.read(work.revision / "identity.json")
     compared = numbers(folder, work.revision)
-    if identity.revision((work.revision / "identity.json").read_text(encoding="utf-8")) == folder.name:
+    if identity.compute_revision((work.revision / "identity.json").read_text(encoding="utf-8")) == folder.name:
         return Standing(folder.name, True, compared)
-    near = compared.good() and identity.may_be(published.identity(folder), new)
+    near = compared.good() and identity.differ_in_numbers_only(published.read_identity(folder), new)
     return Standing(folder.name, near and rendered_again(work, folder) == folder.name, compared)
 
 
 def numbers(old: Path, new: Path) -> Comparison:
     """All recorded arrays, metrics and weights of two revision folders, by the tolerance of the old one."""
-    atol, rtol = published.tolerance(old)
-    sides = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
+    atol, rtol = published.read_tolerance(old)
+    sides = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
     return numeric_diff.compare(sides[0], sides[1], atol=atol, rtol=rtol)
 
 
@@ -58,19 +58,19 @@ def rendered_again(work: LessonBuild, folder: Path) -> str:
     cases = with_cases(work.cases, folder)
     offered = program.offered((folder / "index.html").read_text(encoding="utf-8"))
     captured = with_inputs(with_weights(captured, folder), offered)
-    captured = with_arrays(captured, source["plan"], published.large(folder))
-    table = record.table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
-    name, _ = render.revision(read, source, captured, cases, work.checks, table)
+    captured = with_arrays(captured, source["plan"], published.read_large_arrays(folder))
+    table = record.make_table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
+    name, _ = render.render_revision(read, source, captured, cases, work.checks, table)
     return name
 
 
 def with_cases(cases: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Recorded cases with the published numbers in the places of the new ones."""
-    told, beside = published.identity(folder)["recorded"], published.large(folder)
+    told, beside = published.read_identity(folder)["recorded"], published.read_large_arrays(folder)
 
     def values(case: str, name: str) -> Any:
         array = beside.get(f"{case}: {name}")
-        return told[case][name] if array is None else record.told(array)["values"]
+        return told[case][name] if array is None else record.describe_array(array)["values"]
 
     return {"cases": {
         case: {

@@ -101,9 +101,9 @@ def of_lesson(models: Path, slug: str) -> list[Fault]:
     at = f"models/{slug}"
     found = list(_strays(folder, at))
     try:
-        told = history.read(folder, slug)
+        told = history.read_history(folder, slug)
     except LessonError as error:
-        told = history.empty(slug)
+        told = history.start_history(slug)
         found.append(Fault(f"{at}/{history.FILE}", error.seen, error.fix))
     found += _history(folder, told, at)
     for revision in revisions(folder):
@@ -139,7 +139,7 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
         if told["slug"] != folder.name:
             yield Fault(file, f"it is the history of {told['slug']!r}", "Take the file back from git.")
         # The earliest histories have no seal.
-        known = (history.text(told).encode(), canonical_json.pretty(told).encode())
+        known = (history.serialise(told).encode(), canonical_json.pretty(told).encode())
         if (folder / history.FILE).read_bytes() not in known:
             yield Fault(
                 file,
@@ -147,7 +147,7 @@ def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
                 f"Take the file back from git; after a merge: lessonpress doctor --accept {folder.name}.",
             )
         yield from _events(told, file)
-        for fault in history.faults(told):
+        for fault in history.find_faults(told):
             yield Fault(file, fault, "Take the file back from git, or pin the revision that is meant.")
     for revision in sorted(set(named) - set(present)):
         yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone",
@@ -328,5 +328,5 @@ def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[t
     lacking = sorted(set(files) - set(held) - LEFT_OUT)
     if other or lacking:
         yield "bundle.zip", f"it does not hold the files of this folder ({', '.join([*other, *lacking][:3])})"
-    elif bundle.archived(held, folder) != files["bundle.zip"]:
+    elif bundle.zip_folder(held, folder) != files["bundle.zip"]:
         yield "bundle.zip", CHANGED

@@ -26,7 +26,7 @@ def found(config: Config) -> dict[str, list[LessonError]]:
 
 def _of_receipt(config: Config, slug: str) -> list[LessonError]:
     """The mistakes of a lesson's present state; none where it was not finished, which whoever failed has told."""
-    folder = config.work_dir(slug) / code_digest.present_key(config, slug)
+    folder = config.work_dir(slug) / code_digest.compute_present_key(config, slug)
     receipts = [artifact.read(path) for path in sorted(folder.glob("published*.json"))]
     return next((list(receipt.mistakes) for receipt in receipts if receipt and receipt.mistakes), [])
 
@@ -58,7 +58,7 @@ def write_good(receipt: Path) -> None:
 
 def give_names(config: Config, slug: str, key: str | None, files: Sequence[str]) -> None:
     """Copy files of a lesson's present state to `work/<slug>/<file>`. Raises the lesson's mistakes where it has any."""
-    work = steps.build(config, slug, key)
+    work = steps.open_build(config, slug, key)
     artifact.settle_times(work.folder)
     for file in files:
         if file not in NAMED:

@@ -47,10 +47,10 @@ def pin(config: Config, slug: str, revision: str | None) -> str:
     with lock.alone(Path(config.results)):
         told = _read(config, slug)
         chosen = _chosen(config, slug, told, revision) if revision else None
-        history.write(config.published(slug), history.pinned(told, chosen))
+        history.write_history(config.published(slug), history.set_pin(told, chosen))
     if chosen:
         return f"{slug}: held at {chosen}; later publications add revisions without making them current"
-    return f"{slug}: not held; current is {history.latest(told)}"
+    return f"{slug}: not held; current is {history.find_latest(told)}"
 
 
 def retire(config: Config, slug: str, *, to: str | None = None, note: str | None = None) -> str:
@@ -64,9 +64,9 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
             raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
                               "Remove the folder (or give it its new name) first.")  # fmt: skip
         note = publish.readable(note)
-        if to and (to == slug or history.latest(history.read(config.published(to), to)) is None):
+        if to and (to == slug or history.find_latest(history.read_history(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
-        history.write(config.published(slug), history.retired(told, execute.captured_at(), to, note))
+        history.write_history(config.published(slug), history.retire_lesson(told, execute.read_clock(), to, note))
     return f"{slug}: retired" + (f"; it goes on as {to}" if to else "")
 
 
@@ -86,7 +86,7 @@ def doomed(config: Config, slugs: Sequence[str] = ()) -> dict[tuple[str, str], s
 
 def _doomed(config: Config, slug: str) -> Iterator[tuple[str, str]]:
     folder, told = config.published(slug), _read(config, slug)
-    kept = {history.latest(told), told["pinned"], told["current"], *_committed_events(folder)}
+    kept = {history.find_latest(told), told["pinned"], told["current"], *_committed_events(folder)}
     events = {event["revision"]: event for event in told["revisions"]}
     for name in integrity.revisions(folder):
         if name not in kept and not git.holds(folder, folder / name):
@@ -110,7 +110,7 @@ def prune(
 def _drop(config: Config, slug: str, gone: set[str]) -> None:
     folder, told = config.published(slug), _read(config, slug)
     # The history first: a folder that it does not name is found again, an event without a folder would be a loss.
-    history.write(folder, _told_again(folder, told, gone))
+    history.write_history(folder, _told_again(folder, told, gone))
     for name in sorted(gone):
         hidden = folder / f".{name}.tmp-{os.getpid()}"
         os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
@@ -125,7 +125,7 @@ def _committed_events(folder: Path) -> set[str]:
 
 def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str, Any]:
     """The history without some events; what followed them is told from what now comes before it."""
-    out, before, events = history.without(told, gone), None, []
+    out, before, events = history.drop_revisions(told, gone), None, []
     dropped = False
     for event in told["revisions"]:
         if event["revision"] in gone:
@@ -140,9 +140,9 @@ def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str,
 
 def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
     if old is None or not (folder / old).is_dir():
-        return identity.reasons(None, {})
+        return identity.list_reasons(None, {})
     with integrity.blamed(folder / old, folder / new):
-        return list(revision_diff.between(folder / old, folder / new).reasons)
+        return list(revision_diff.compare_revisions(folder / old, folder / new).reasons)
 
 
 def accept(config: Config, slug: str) -> str:
@@ -153,23 +153,23 @@ def accept(config: Config, slug: str) -> str:
     folder = config.published(slug)
     with lock.alone(Path(config.results)):
         told = _read(config, slug)
-        lost = [name for name in history.newest_first(told) if not (folder / name).is_dir()]
+        lost = [name for name in history.list_newest_first(told) if not (folder / name).is_dir()]
         if lost:
             raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
                               "Take the folder back from git, or leave its event out.")  # fmt: skip
         events = [{**event, "publishedAt": _made_at(folder / event["revision"])} for event in told["revisions"]]
-        history.write(folder, history.pinned({**told, "revisions": events}, told["pinned"]))
-    return f"{slug}: sealed; current is {told['pinned'] or history.latest(told)}"
+        history.write_history(folder, history.set_pin({**told, "revisions": events}, told["pinned"]))
+    return f"{slug}: sealed; current is {told['pinned'] or history.find_latest(told)}"
 
 
 def _made_at(folder: Path) -> str:
     with integrity.blamed(folder):
-        return str(history.document(folder / "manifest.json")["provenance"]["capturedAt"])
+        return str(history.read_document(folder / "manifest.json")["provenance"]["capturedAt"])
 
 
 def _read(config: Config, slug: str) -> dict[str, Any]:
     folder = config.published(slug)
-    told = history.read(folder, slug)
+    told = history.read_history(folder, slug)
     if not told["revisions"]:
         raise LessonError(os.path.relpath(folder), f"{slug} was never published", "", "Publish it first.")
     return told
@@ -177,8 +177,9 @@ def _read(config: Config, slug: str) -> dict[str, Any]:
 
 def _chosen(config: Config, slug: str, told: dict[str, Any], name: str) -> str:
     """The published revision that a name, or the beginning of one, means."""
-    fitting = [r for r in history.newest_first(told) if r.startswith(name) and (config.published(slug) / r).is_dir()]
+    folder = config.published(slug)
+    fitting = [r for r in history.list_newest_first(told) if r.startswith(name) and (folder / r).is_dir()]
     if len(fitting) != 1:
         what = "several revisions begin so" if fitting else "there is no such revision"
-        raise LessonError(slug, f"{name!r}: {what}", f"published are {', '.join(history.newest_first(told))}")
+        raise LessonError(slug, f"{name!r}: {what}", f"published are {', '.join(history.list_newest_first(told))}")
     return fitting[0]

@@ -107,8 +107,8 @@ def _placed(work: LessonBuild, note: str | None) -> tuple[str, str]:
     """
     rendered = work.body("rendered.json")
     folder = work.config.published(work.slug)
-    told = history.read(folder, work.slug)
-    before = history.latest(told)
+    told = history.read_history(folder, work.slug)
+    before = history.find_latest(told)
     revision, rounding = _standing(work, told, rendered["revision"])
     there = (folder / revision).is_dir()
     if there:
@@ -123,7 +123,7 @@ def _placed(work: LessonBuild, note: str | None) -> tuple[str, str]:
         return revision, f"revision {revision} is back in its place"
     why, counted = _reasons(folder / before if before else None, folder / revision)
     at = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
-    history.write(folder, history.extended(told, revision, at, why, note))
+    history.write_history(folder, history.add_event(told, revision, at, why, note))
     if before is None:
         return revision, f"published revision {revision}"
     held = f"; {told['pinned']} is pinned and stays current" if told["pinned"] else ""
@@ -136,10 +136,10 @@ def _standing(work: LessonBuild, told: dict[str, Any], made: str) -> tuple[str, 
     Answers it with the rounding in words (none when the bytes are the same).
     """
     folder, new = work.config.published(work.slug), canonical_json.read(work.revision / "identity.json")
-    if history.names(told, made) or (folder / made).is_dir():
+    if history.has_revision(told, made) or (folder / made).is_dir():
         return made, ""
-    for revision in history.newest_first(told):
-        if identity.may_be(_identity(folder / revision), new):
+    for revision in history.list_newest_first(told):
+        if identity.differ_in_numbers_only(_identity(folder / revision), new):
             # Only now: rendering again needs every library that makes a page, and most publications do not.
             from lessonpress.publishing import equivalence, integrity
 
@@ -154,7 +154,7 @@ def _identity(folder: Path) -> dict[str, Any] | None:
     """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
     try:
         told = dict(canonical_json.read(folder / "identity.json"))
-        return told if identity.formed(told) else None
+        return told if identity.is_identity(told) else None
     except DAMAGED:  # but never a disk that refuses: what it hides must not decide what is published
         return None
 
@@ -162,7 +162,7 @@ def _identity(folder: Path) -> dict[str, Any] | None:
 def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
     """Why a revision is not the one before it: plain words for the history, and the same with counts."""
     if old is None:
-        return (first := identity.reasons(None, {})), first
+        return (first := identity.list_reasons(None, {})), first
     before, after = _identity(old), _identity(new)
     if before is None or after is None:
         return (lost := [f"unknown, because revision {old.name} cannot be read"]), lost
@@ -170,10 +170,11 @@ def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
         # Only now, as above: the comparison reads YAML, arrays and graphs.
         from lessonpress.revision import revision_diff
 
-        told = revision_diff.between(old, new)
+        told = revision_diff.compare_revisions(old, new)
         return list(told.reasons), told.words()
     except (LessonError, *DAMAGED):
-        found = identity.reasons(before, after)  # something beside the identity is damaged or older than these counts
+        # Something beside the identity is damaged, or older than these counts.
+        found = identity.list_reasons(before, after)
         return found, found
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from lessonpress.graph import drawing, layout
 from lessonpress.revision import published
 from lessonpress.revision.numeric_diff import Array, Gap
-from lessonpress.revision.revision_diff import Changes
+from lessonpress.revision.revision_diff import RevisionDiff
 from lessonpress.web.page import arrays, figures, heatmap, rendering
 
 SIGNS = {"added": "+", "removed": "−", "changed": "±"}
@@ -51,7 +51,7 @@ class View:
     """Everything that a report says about two revisions."""
 
     id: str  # tells sections of one page apart
-    changes: Changes
+    changes: RevisionDiff
     reasons: tuple[str, ...]
     texts: tuple[Text, ...]
     graph: Markup | None
@@ -59,19 +59,19 @@ class View:
     more: int  # arrays that differ beyond those with pictures
 
 
-def page(changes: Changes, old: Path, new: Path, *, title: str) -> str:
+def page(changes: RevisionDiff, old: Path, new: Path, *, title: str) -> str:
     """The difference of two revision folders as one HTML page."""
     return rendering.render("diff.html.jinja", view=view(changes, old, new, name="diff"), title=title)
 
 
-def view(changes: Changes, old: Path, new: Path, *, name: str) -> View:
+def view(changes: RevisionDiff, old: Path, new: Path, *, name: str) -> View:
     """The difference of two revision folders, ready for a page; `name` begins the ids of its parts."""
     gaps = sorted(changes.numbers.gaps, key=lambda gap: (gap.good, -gap.share))
-    sides = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
-    entries = _entries(published.manifest(new))
+    sides = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
+    entries = _entries(published.read_manifest(new))
     tensors = tuple(_tensor(gap, sides[0], sides[1], entries.get(gap.name, {})) for gap in gaps[:HEATMAPS])
     texts = tuple(Text(file, _lines(text)) for file, text in changes.texts.items())
-    drawn = None if changes.graph.same() else graph(changes, published.graph(old), published.graph(new), name)
+    drawn = None if changes.graph.same() else graph(changes, published.read_graph(old), published.read_graph(new), name)
     return View(name, changes, tuple(changes.words()), texts, drawn, tensors, max(0, len(gaps) - HEATMAPS))
 
 
@@ -114,7 +114,7 @@ def difference(old: Array, new: Array) -> Array:
         return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, b - a)
 
 
-def graph(changes: Changes, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> Markup | None:
+def graph(changes: RevisionDiff, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> Markup | None:
     """Both graphs on one layout: each layer that came, went or changed is marked with +, − or ± and a colour.
 
     None where the two cannot share a layout, because a layer has become a module or the other way round.
@@ -124,8 +124,8 @@ def graph(changes: Changes, old: Mapping[str, Any], new: Mapping[str, Any], name
     layers = [_signed(layer, signs) for layer in union(old["layers"], new["layers"])]
     wires = _wires(old["connections"], new["connections"])
     try:
-        placement = layout.place(layers, wires, collapsed=layout.fold(layers, wires))
-        text = drawing.svg(layers, wires, placement, title="Both graphs on one layout", ids=f"{name}-graph")
+        placement = layout.place_graph(layers, wires, collapsed=layout.choose_folded(layers, wires))
+        text = drawing.draw_svg(layers, wires, placement, title="Both graphs on one layout", ids=f"{name}-graph")
     except ValueError:
         return None
     for layer, what in signs.items():

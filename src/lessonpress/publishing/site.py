@@ -25,7 +25,7 @@ class Memory:
     """
 
     def __init__(self, file: Path, about: Site) -> None:
-        self.file, self.base = file, canonical_json.digest_of([code_digest.digest("site"), about.model_dump()])
+        self.file, self.base = file, canonical_json.digest_of([code_digest.digest_step("site"), about.model_dump()])
         found = artifact.read(file)
         self.known: Mapping[str, Any] = found.body["lessons"] if found and found.made_from == self.base else {}
         self.digests: dict[Path, str | None] = {}  # of files before they were read: a later change shows
@@ -94,7 +94,7 @@ def pages(results: Path, about: Site | None = None, memory: Memory | None = None
 
     The feed and the sitemap hold absolute addresses, so they are made only where the site has a `base_url`.
     """
-    told = {folder: history.read(folder, folder.name) for folder in _lessons(results / "models")}
+    told = {folder: history.read_history(folder, folder.name) for folder in _lessons(results / "models")}
     try:
         made = _pages(results, about or Site(), told, memory)
         "".join(made.values()).encode()  # JSON can name halves of characters, which no page can hold
@@ -148,7 +148,7 @@ def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any
 
 
 def _said(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
-    newest = history.document(folder / told["current"] / "manifest.json")
+    newest = history.read_document(folder / told["current"] / "manifest.json")
     from lessonpress.lesson import recipe  # its types take longer to make than this command to run
 
     return {key: newest[key] for key in (*recipe.keys(lambda role: role.catalogue), *MADE) if key in newest}

@@ -150,8 +150,8 @@ def lesson(config: Config, slug: str) -> Verdict:
 
 def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
     folder = config.published(slug)
-    told = history.read(folder, slug)
-    revision = history.latest(told)
+    told = history.read_history(folder, slug)
+    revision = history.find_latest(told)
     if not (config.lesson(slug) / "lesson.yaml").is_file():
         if told.get("retired"):
             return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
@@ -166,7 +166,7 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         state = IDENTICAL if found.comparison.same() else WITHIN
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
         return Verdict(slug, state, revision, words, faults, found.comparison.document(), made=made)
-    between = revision_diff.between(folder / revision, work.revision)
+    between = revision_diff.compare_revisions(folder / revision, work.revision)
     versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
     told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
                *versions]  # fmt: skip
@@ -182,7 +182,7 @@ def regenerate(config: Config, slug: str) -> LessonBuild:
     for program in (sandbox.MODEL, sandbox.JUDGE):
         sandbox.warm(program, config.limits, config.isolation)
     shutil.rmtree(config.work_dir(slug), ignore_errors=True)  # nothing that was made before is taken over
-    work = steps.build(config, slug)
+    work = steps.open_build(config, slug)
     steps.perform_all(work)
     return work
 
@@ -254,7 +254,7 @@ def _write(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault])
 def _view(config: Config, verdict: Verdict, number: int) -> report.View:
     assert verdict.made is not None
     old, new = config.published(verdict.slug) / (verdict.revision or ""), Path(verdict.made)
-    return report.view(revision_diff.between(old, new), old, new, name=f"lesson-{number}")
+    return report.view(revision_diff.compare_revisions(old, new), old, new, name=f"lesson-{number}")
 
 
 def junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:

@@ -14,11 +14,19 @@ from typing import Any
 
 from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
-from lessonpress.replay.operations.builder import COARSE, TOLERANCE, Builder, difference, given, marked
+from lessonpress.replay.operations.builder import (
+    COARSE,
+    TOLERANCE,
+    Builder,
+    list_given_values,
+    mark_number,
+    measure_difference,
+)
 from lessonpress.worker import recorded
 
 __all__ = [
-    "Certificate", "Replayed", "difference", "figures", "of_capture", "of_run", "of_runs", "playable", "program",
+    "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays", "make_live_program",
+    "measure_difference", "replay_run", "replay_runs",
 ]  # fmt: skip
 
 Run = Mapping[str, Any]
@@ -48,7 +56,7 @@ class Replayed:
     certificate: Certificate
 
 
-def of_run(
+def replay_run(
     run: Run, modules: Mapping[str, Any], array: Callable[[int], Array], *, tolerance: float | None = None
 ) -> Replayed:
     """Build the program of one recorded run and compare it with the record.
@@ -66,14 +74,14 @@ def of_run(
     return Replayed(builder.program(), Certificate(not uncovered, largest, uncovered))
 
 
-def of_runs(captured: Mapping[str, Any]) -> dict[str, Replayed]:
+def replay_runs(captured: Mapping[str, Any]) -> dict[str, Replayed]:
     """Every run of a capture (execution, cases, probes) with its program and certificate."""
-    return {name: of_run(run, captured["modules"], _arrays(run, captured["blobs"]))
+    return {name: replay_run(run, captured["modules"], _arrays(run, captured["blobs"]))
             for name, run in captured["runs"].items()}  # fmt: skip
 
 
-def of_capture(built: Mapping[str, Replayed]) -> dict[str, Any]:
-    """One certificate for all runs of a capture (`of_runs`): `{"covered", "maxDifference", "uncovered"}`.
+def certify_capture(built: Mapping[str, Replayed]) -> dict[str, Any]:
+    """One certificate for all runs of a capture (`replay_runs`): `{"covered", "maxDifference", "uncovered"}`.
 
     float32 runs are replayed in float64, so their difference is float32's own rounding.
     """
@@ -83,13 +91,13 @@ def of_capture(built: Mapping[str, Replayed]) -> dict[str, Any]:
     return Certificate(not uncovered, max(differences, default=None), uncovered).document()
 
 
-def program(captured: Mapping[str, Any], built: Mapping[str, Replayed]) -> dict[str, Any] | None:
+def choose_program(captured: Mapping[str, Any], built: Mapping[str, Replayed]) -> dict[str, Any] | None:
     """The program of the first case (of the execution without cases) as JSON, or None when it is not covered."""
     replayed = built[_chosen(captured)]
     return replayed.program.document() if replayed.certificate.covered else None
 
 
-def playable(
+def make_live_program(
     captured: Mapping[str, Any], built: Mapping[str, Replayed], *, limit: int = NUMBERS
 ) -> dict[str, Any] | None:
     """All that a page needs to run the experiment itself, or None where that would not be sound.
@@ -103,7 +111,7 @@ def playable(
     common = built[next(iter(runs))].program
     if not all(built[name].certificate.covered and built[name].program == common for name in runs):
         return None
-    cases = {name: figures(common, run, _arrays(run, captured["blobs"])) for name, run in runs.items()}
+    cases = {name: collect_arrays(common, run, _arrays(run, captured["blobs"])) for name, run in runs.items()}
     tensors = next(iter(cases.values()))["tensors"]
     for case in cases.values():
         case["tensors"] = {name: told for name, told in case["tensors"].items() if told != tensors[name]}
@@ -128,15 +136,15 @@ def _arrays(run: Run, blobs: Mapping[str, str]) -> Callable[[int], Array]:
     return array
 
 
-def figures(program: Program, run: Run, array: Callable[[int], Array]) -> dict[str, dict[str, Any]]:
+def collect_arrays(program: Program, run: Run, array: Callable[[int], Array]) -> dict[str, dict[str, Any]]:
     """What a program reads of a run: `{"inputs", "tensors"}`, each `{name: {"dtype", "shape", "values"}}`."""
     out: dict[str, dict[str, Any]] = {"inputs": {}, "tensors": {}}
-    numbers = given(run)
+    numbers = list_given_values(run)
     for port in program.ports:
         family, _, name = port.partition(":")
         if port in numbers:
             value = operations.settle(array(numbers[port]))
-            told = [marked(v) for v in value.ravel().tolist()]
+            told = [mark_number(v) for v in value.ravel().tolist()]
             group = out["inputs" if family == "input" else "tensors"]
             group[name] = {"dtype": str(value.dtype), "shape": list(value.shape), "values": told}
     return out

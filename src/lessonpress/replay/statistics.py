@@ -18,6 +18,6 @@ STATISTICS: Mapping[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def of_flat(name: str, array: Any) -> Any:
+def compute_statistic(name: str, array: Any) -> Any:
     """A statistic as a plain Python number. Raises KeyError for an unknown name, ValueError where it has none."""
     return np.asarray(STATISTICS[name](array)).item()

@@ -22,18 +22,18 @@ NOT_BUNDLED = frozenset({"bundle.zip", "index.html", "cases.csv", "ro-crate-meta
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
-def requirements() -> str:
+def list_requirements() -> str:
     """The packages that run.py needs, at the versions that made the record."""
     words = "# Everything that run.py needs. A CPU build of torch is enough: nothing here uses a GPU.\n"
     return words + "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in packages.INSTALLED)
 
 
-def worker_files() -> dict[str, bytes]:
+def collect_worker_files() -> dict[str, bytes]:
     """The worker's own source, which `run.py --compare` runs again."""
     return {f"worker/{path.name}": path.read_bytes() for path in sorted(WORKER.glob("*.py"))}
 
 
-def editor_files() -> dict[str, bytes]:
+def make_editor_files() -> dict[str, bytes]:
     """A `.vscode/` folder: tasks that set up, run, compare, verify and show the graph, and the interpreter to use."""
     python = {"command": "${workspaceFolder}/.venv/bin/python",
               "windows": {"command": "${workspaceFolder}\\.venv\\Scripts\\python.exe"}}  # fmt: skip
@@ -56,7 +56,7 @@ def editor_files() -> dict[str, bytes]:
     return {f".vscode/{name}": canonical_json.pretty(value).encode() for name, value in told.items()}
 
 
-def citation(manifest: Mapping[str, Any]) -> bytes:
+def make_citation(manifest: Mapping[str, Any]) -> bytes:
     """CITATION.cff of a revision (Citation File Format 1.2.0); every value is a JSON string, which YAML reads."""
     title, revision = manifest["title"], manifest["revision"]
     cited = (manifest.get("milestone") or {}).get("papers") or []
@@ -82,7 +82,7 @@ def _quoted(text: Any) -> str:
     return json.dumps(str(text), ensure_ascii=False)
 
 
-def run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str]) -> str:
+def make_run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str]) -> str:
     """run.py for one lesson: plain torch code that repeats the execution.
 
     `template` is the text of templates/run.py.txt, `shapes` those that its last lines print, one for each tensor.
@@ -91,7 +91,7 @@ def run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str]) ->
     named = all(key.isidentifier() and not keyword.iskeyword(key) for key in run["args"])
     arguments = ", ".join(f"{key}={_literal(value)}" for key, value in run["args"].items())
     arguments = arguments if named else f"**{_literal(run['args'])}"
-    inputs = "".join(f"    inputs[{name!r}] = {code(spec, run['dtype'])}\n" for name, spec in run["inputs"])
+    inputs = "".join(f"    inputs[{name!r}] = {make_input_code(spec, run['dtype'])}\n" for name, spec in run["inputs"])
     printed = f"{'lines are' if len(shapes) > 1 else 'line is'} {', '.join(shapes) or 'nothing'}"
     filled = {
         "@FILE@": repr(plan["model"]["file"]), "@CLASS@": repr(plan["model"]["class"]), "@SEED@": str(run["seed"]),
@@ -102,17 +102,17 @@ def run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str]) ->
     return re.sub("|".join(filled), lambda mark: filled[mark[0]], template)
 
 
-def code(spec: Mapping[str, Any], run: str = "float32") -> str:
+def make_input_code(spec: Mapping[str, Any], run: str = "float32") -> str:
     """An input spec as the torch expression that makes the same input as the worker does.
 
     `run` is the execution's dtype, to which floating inputs are cast.
     """
     for kind, brackets in (("list", "[]"), ("tuple", "()")):
         if kind in spec:
-            items = "".join(f"{code(item, run)}, " for item in spec[kind])
+            items = "".join(f"{make_input_code(item, run)}, " for item in spec[kind])
             return f"{brackets[0]}{items}{brackets[1]}"
     if "dict" in spec:
-        return "{" + ", ".join(f"{key!r}: {code(item, run)}" for key, item in spec["dict"].items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {make_input_code(item, run)}" for key, item in spec["dict"].items()) + "}"
     if "literal" in spec:
         return _literal(spec["literal"])
     made = _values(spec, run) if "values" in spec else _filled(spec, spec.get("dtype") or "float32", run)
@@ -181,19 +181,19 @@ def _literal(value: Any) -> str:
     return "[" + ", ".join(_literal(item) for item in value) + "]" if isinstance(value, list) else repr(value)
 
 
-def checksums(files: Mapping[str, bytes]) -> bytes:
+def make_checksums(files: Mapping[str, bytes]) -> bytes:
     """SHA256SUMS of all files but itself and the zip, as `sha256sum --check` reads it."""
     summed = {name: data for name, data in sorted(files.items()) if name not in NOT_SUMMED}
     lines = [f"{canonical_json.digest(data)}  {name}\n" for name, data in summed.items()]
     return "".join(lines).encode()
 
 
-def zipped(files: Mapping[str, bytes], folder: str) -> bytes:
+def zip_bundle(files: Mapping[str, bytes], folder: str) -> bytes:
     """The bundle: everything needed to repeat and verify, in one folder; equal files give equal bytes."""
-    return archived({name: data for name, data in files.items() if name not in NOT_BUNDLED}, folder)
+    return zip_folder({name: data for name, data in files.items() if name not in NOT_BUNDLED}, folder)
 
 
-def archived(files: Mapping[str, bytes], folder: str) -> bytes:
+def zip_folder(files: Mapping[str, bytes], folder: str) -> bytes:
     """A zip of files in one folder, sorted and without compression and dates."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:  # zlib's bytes differ between its versions

@@ -19,12 +19,12 @@ FILE, SEAL = "revisions.json", "seal"
 NAME = re.compile(r"\w+")  # whatever a revision is called, it leads to no other folder
 
 
-def read(folder: Path, slug: str) -> dict[str, Any]:
+def read_history(folder: Path, slug: str) -> dict[str, Any]:
     """The history of a published lesson, or an empty one. Raises LessonError for a file that is none."""
-    return _known(folder / FILE, slug) if (folder / FILE).is_file() else empty(slug)
+    return _known(folder / FILE, slug) if (folder / FILE).is_file() else start_history(slug)
 
 
-def document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
     """One of a revision's JSON files. Raises LessonError when it cannot be read."""
     expected, fix = "a file as lessonpress writes it", "`lessonpress doctor` says what is wrong, and how to mend it."
     try:
@@ -36,7 +36,7 @@ def document(path: Path) -> dict[str, Any]:
     return told
 
 
-def empty(slug: str) -> dict[str, Any]:
+def start_history(slug: str) -> dict[str, Any]:
     """The history of a lesson that was never published."""
     return {"slug": slug, "current": None, "pinned": None, "revisions": []}
 
@@ -46,7 +46,7 @@ def _known(path: Path, slug: str) -> dict[str, Any]:
     try:
         told = canonical_json.read(path)
         kept = {key: value for key, value in told.items() if key != SEAL}
-        if _formed(kept) and text(kept).encode():  # JSON can name halves of characters, which no file can hold
+        if _formed(kept) and serialise(kept).encode():  # JSON can name halves of characters, which no file can hold
             return kept
     except (ValueError, AttributeError, KeyError, TypeError):
         pass
@@ -79,22 +79,22 @@ def _notes(told: Mapping[str, Any], *keys: str) -> bool:
     return all(told[key] is None or isinstance(told[key], str) for key in keys)
 
 
-def latest(history: Mapping[str, Any]) -> str | None:
+def find_latest(history: Mapping[str, Any]) -> str | None:
     """The revision that was published last, whatever is current."""
     return history["revisions"][-1]["revision"] if history["revisions"] else None
 
 
-def names(history: Mapping[str, Any], revision: str) -> bool:
+def has_revision(history: Mapping[str, Any], revision: str) -> bool:
     """Whether a revision stands in the history."""
     return any(event["revision"] == revision for event in history["revisions"])
 
 
-def newest_first(history: Mapping[str, Any]) -> list[str]:
+def list_newest_first(history: Mapping[str, Any]) -> list[str]:
     """Every revision of the history once, the one that was published last first."""
     return list(dict.fromkeys(event["revision"] for event in reversed(history["revisions"])))
 
 
-def extended(
+def add_event(
     history: Mapping[str, Any], revision: str, published_at: str, reasons: list[str], note: str | None
 ) -> dict[str, Any]:
     """The history with one more event; the revision becomes current unless another is pinned.
@@ -107,22 +107,22 @@ def extended(
     return {**kept, "current": current, "revisions": [*history["revisions"], event]}
 
 
-def pinned(history: Mapping[str, Any], revision: str | None) -> dict[str, Any]:
+def set_pin(history: Mapping[str, Any], revision: str | None) -> dict[str, Any]:
     """The history held at a revision, or (None) let go: then the last published revision is current."""
-    return {**history, "current": revision or latest(history), "pinned": revision}
+    return {**history, "current": revision or find_latest(history), "pinned": revision}
 
 
-def retired(history: Mapping[str, Any], at: str, to: str | None, note: str | None) -> dict[str, Any]:
+def retire_lesson(history: Mapping[str, Any], at: str, to: str | None, note: str | None) -> dict[str, Any]:
     """The history of a lesson that has ended at a moment, perhaps going on under another slug."""
     return {**history, "retired": {"at": at, "to": to, "note": note}}
 
 
-def without(history: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+def drop_revisions(history: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
     """The history without the events of some revisions, none of which is the last one or pinned."""
     return {**history, "revisions": [event for event in history["revisions"] if event["revision"] not in gone]}
 
 
-def faults(history: Mapping[str, Any]) -> Iterator[str]:
+def find_faults(history: Mapping[str, Any]) -> Iterator[str]:
     """What in a history contradicts itself, in words."""
     known = [event["revision"] for event in history["revisions"]]
     current, held = history["current"], history["pinned"]
@@ -140,11 +140,11 @@ def faults(history: Mapping[str, Any]) -> Iterator[str]:
         yield f"it has unknown keys: {', '.join(extra)}"
 
 
-def text(history: Mapping[str, Any]) -> str:
+def serialise(history: Mapping[str, Any]) -> str:
     """The bytes of a history's file, as text."""
     return canonical_json.pretty({**history, SEAL: canonical_json.digest_of(history)})
 
 
-def write(folder: Path, history: Mapping[str, Any]) -> None:
+def write_history(folder: Path, history: Mapping[str, Any]) -> None:
     """Store a history, whole or not at all."""
-    atomic_io.write(folder / FILE, text(history))
+    atomic_io.write(folder / FILE, serialise(history))

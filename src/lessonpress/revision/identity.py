@@ -18,7 +18,7 @@ NUMERIC = frozenset({"cases.csv", "weights.safetensors", "graph.tensorviz.json",
 REASONS = {"source": "source", "recipe": "recipe", "prose": "prose", "checks": "checks"}
 
 
-def of(
+def make_identity(
     source: Mapping[str, Any], captured: Mapping[str, Any], cases: Mapping[str, Any], files: Mapping[str, bytes],
     page: str, weights: str,
 ) -> str:  # fmt: skip
@@ -40,12 +40,12 @@ def of(
     }) + "\n"  # fmt: skip
 
 
-def revision(identity: str) -> str:
+def compute_revision(identity: str) -> str:
     """The revision's id: the first 16 hex digits of the SHA-256 of identity.json's bytes."""
     return canonical_json.digest(identity)[:16]
 
 
-def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, templates: bool = False) -> list[str]:
+def list_reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, templates: bool = False) -> list[str]:
     """Why a new identity is not the old one: source, recipe, prose, checks, numbers, environment, templates.
 
     `templates` says that other templates have made the new revision, which a page with other words cannot tell.
@@ -62,14 +62,14 @@ def reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, templates:
     return found
 
 
-def formed(told: Mapping[str, Any]) -> bool:
+def is_identity(told: Mapping[str, Any]) -> bool:
     """Whether a document has the parts of an identity, so that it can be compared with one."""
     digests, files, recorded = (told.get(part) for part in ("digests", "files", "recorded"))
     maps = [digests, files, recorded, *(recorded.values() if isinstance(recorded, dict) else [])]
     return all(isinstance(part, dict) for part in maps)
 
 
-def may_be(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+def differ_in_numbers_only(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
     """Whether nothing but numbers tells two identities apart, so that other rounding may be all that changed."""
     return old is not None and _without_numbers(old) == _without_numbers(new)
 

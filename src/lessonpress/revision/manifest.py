@@ -20,7 +20,7 @@ EARLY = ("question", "description", "category", "tags", "curator", "attribution"
 MATRIX_AXES = ("rows", "columns", "panels")
 
 
-def of(
+def make_manifest(
     recipe: Recipe, source: Mapping[str, Any], captured: Mapping[str, Any], graph: Mapping[str, Any],
     cases: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], replay: Mapping[str, Any],
     weights: str, graphs: Mapping[str, Any], templates: str, prepared: Mapping[str, Any] | None = None,
@@ -33,12 +33,13 @@ def of(
     return {
         "schemaVersion": 1, "slug": said.pop("slug"), "title": said.pop("title"), "className": recipe.model.class_,
         **{key: said.pop(key) for key in EARLY}, "openingStep": recipe.opening_step or _first_step(recipe),
-        "provenance": {**provenance(recipe, source, captured, checks, weights, prepared), "templatesSha256": templates},
+        "provenance": {**make_provenance(recipe, source, captured, checks, weights, prepared),
+                       "templatesSha256": templates},
         "layers": graph["layers"], "connections": graph["connections"], "idle": graph["idle"],
         "unusedInputs": graph["unusedInputs"], "steps": said.pop("steps"), "milestone": said.pop("milestone"),
-        "experiment": experiment(recipe, cases, graphs),
+        "experiment": make_experiment(recipe, cases, graphs),
         "checks": [dict(check) for check in checks], "glossary": said.pop("glossary"), "replay": dict(replay),
-        "tolerance": tolerance(recipe), **said,
+        "tolerance": choose_tolerance(recipe), **said,
     }  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def _first_step(recipe: Recipe) -> str | None:
     return recipe.steps[0].id if recipe.steps else None
 
 
-def tolerance(recipe: Recipe) -> dict[str, float]:
+def choose_tolerance(recipe: Recipe) -> dict[str, float]:
     """How far a regenerated number may lie from the published one: the recipe's word, or the dtype's default."""
     if recipe.tolerance:
         return {"atol": float(recipe.tolerance.atol), "rtol": float(recipe.tolerance.rtol)}
@@ -54,7 +55,7 @@ def tolerance(recipe: Recipe) -> dict[str, float]:
     return {"atol": 1e-12, "rtol": 1e-12} if double else {"atol": 1e-5, "rtol": 1e-5}
 
 
-def provenance(
+def make_provenance(
     recipe: Recipe,
     source: Mapping[str, Any],
     captured: Mapping[str, Any],
@@ -65,7 +66,7 @@ def provenance(
     """Where the numbers come from: the seed's keys first, then settings, isolation, processor and weights."""
     told = captured["provenance"]
     run = captured["runs"]["execution"]
-    outputs = graph_outputs(run)
+    outputs = list_outputs(run)
     model = next(f["sha256"] for f in source["files"] if f["path"] == recipe.model.file)
     return {
         "capturedAt": told["capturedAt"], "productRevision": told["productRevision"], "sourceSha256": model,
@@ -84,7 +85,7 @@ def provenance(
     }  # fmt: skip
 
 
-def graph_outputs(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_outputs(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tensors that the execution returned: `[{path, shape, dtype}]`, `""` for a bare one."""
     values = run["values"]
     leaves = recorded.leaves(run["output"])
@@ -92,7 +93,7 @@ def graph_outputs(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"path": path, "shape": values[n]["shape"], "dtype": values[n]["dtype"]} for path, n in found]
 
 
-def experiment(recipe: Recipe, cases: Mapping[str, Any], graphs: Mapping[str, Any]) -> dict[str, Any] | None:
+def make_experiment(recipe: Recipe, cases: Mapping[str, Any], graphs: Mapping[str, Any]) -> dict[str, Any] | None:
     """The recorded cases; a case whose graph is not the execution's carries its own."""
     found = recipe.experiment
     if found is None:
@@ -122,8 +123,9 @@ def _case(shared: recipes.Experiment, case: recipes.Case, found: Mapping[str, An
 def _array(case: str, entry: Any, array: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
     out: dict[str, Any] = {"id": entry.id, "label": entry.label or entry.id, "dtype": array["dtype"]}
     values = array["values"] if array["shape"] or "matrices" in axes else [array["values"]]
-    if count(array["shape"]) > INLINE:
-        values = {"file": file_of(case, entry.id), "shape": array["shape"], "sample": _flat(array["values"])[:SAMPLE]}
+    if count_elements(array["shape"]) > INLINE:
+        sample = _flat(array["values"])[:SAMPLE]
+        values = {"file": name_array_file(case, entry.id), "shape": array["shape"], "sample": sample}
     out["values"] = values
     for axis in axes:
         named = getattr(entry, axis)
@@ -132,12 +134,12 @@ def _array(case: str, entry: Any, array: Mapping[str, Any], axes: Sequence[str])
     return out
 
 
-def count(shape: Sequence[int]) -> int:
+def count_elements(shape: Sequence[int]) -> int:
     """The number of elements of a shape."""
     return int(np.prod(shape, dtype=np.int64))
 
 
-def file_of(case: str, record: str) -> str:
+def name_array_file(case: str, record: str) -> str:
     """The file beside the manifest that holds a large array."""
     return f"values/{case}-{record}.npy"
 

@@ -91,12 +91,12 @@ def compare(old: Mapping[str, Array], new: Mapping[str, Array], *, atol: float, 
     NaN equals NaN, and an infinity the same infinity. Integers, bools and shapes are structure: they must be equal.
     """
     both = [name for name in old if name in new]
-    gaps = [gap(name, old[name], new[name], atol=atol, rtol=rtol) for name in both]
+    gaps = [compare_arrays(name, old[name], new[name], atol=atol, rtol=rtol) for name in both]
     added, removed = (tuple(name for name in a if name not in b) for a, b in ((new, old), (old, new)))
     return Comparison(len(both), tuple(found for found in gaps if found is not None), added, removed)
 
 
-def gap(name: str, old: Array, new: Array, *, atol: float, rtol: float) -> Gap | None:
+def compare_arrays(name: str, old: Array, new: Array, *, atol: float, rtol: float) -> Gap | None:
     """The worst difference between two arrays, or None when they hold the same numbers in the same shape."""
     if old.shape != new.shape or old.dtype.kind != new.dtype.kind:
         told = [f"{list(a.shape)} {a.dtype}" for a in (old, new)]
@@ -107,7 +107,7 @@ def gap(name: str, old: Array, new: Array, *, atol: float, rtol: float) -> Gap |
     away, share = _distance(old, new, atol, rtol)
     place = tuple(int(i) for i in np.unravel_index(int(np.where(differs, share, -1.0).argmax()), share.shape))
     return Gap(name, place, repr(old[place].item()), repr(new[place].item()), float(away[place]),
-               ulps(old[place], new[place]), float(share[place]), int(differs.sum()),
+               count_ulps(old[place], new[place]), float(share[place]), int(differs.sum()),
                bool((share[differs] <= 1.0).all()))  # fmt: skip
 
 
@@ -133,14 +133,14 @@ def _distance(old: Array, new: Array, atol: float, rtol: float) -> tuple[NDArray
     return away, np.where(np.isfinite(a) | (away == 0), np.nan_to_num(share, nan=np.inf, posinf=np.inf), np.inf)
 
 
-def ulps(old: Any, new: Any) -> int | None:
+def count_ulps(old: Any, new: Any) -> int | None:
     """How many floating-point numbers lie from one to the other, 0 and −0 counting as one number.
 
     Both of one dtype (float16, float32, float64, or complex: then the larger of the parts'); None for other numbers.
     """
     old, new = np.asarray(old), np.asarray(new)
     if old.dtype.kind == "c":
-        parts = [ulps(old.real, new.real), ulps(old.imag, new.imag)]
+        parts = [count_ulps(old.real, new.real), count_ulps(old.imag, new.imag)]
         return None if None in parts else max(part for part in parts if part is not None)
     if old.dtype.kind != "f" or old.dtype != new.dtype or not (np.isfinite(old) and np.isfinite(new)):
         return None
@@ -155,25 +155,25 @@ def _rank(value: Array) -> int:
     return bits if bits < sign else sign - bits
 
 
-def flat(values: Any) -> Iterator[Any]:
+def iterate_leaves(values: Any) -> Iterator[Any]:
     """The leaves of nested lists, in row-major order."""
     if isinstance(values, list):
         for item in values:
-            yield from flat(item)
+            yield from iterate_leaves(item)
     else:
         yield values
 
 
-def array(values: Any, dtype: str | None = None) -> Array:
+def parse_array(values: Any, dtype: str | None = None) -> Array:
     """Published numbers (nested lists; what is no number as a string, complex as parts) as an array."""
-    found = [_number(value) for value in flat(values)]
-    shape = extents(values)
+    found = [_number(value) for value in iterate_leaves(values)]
+    shape = measure_shape(values)
     # A JSON number with a point is a float: a row that happens to hold whole ones is still one.
     made = np.array(found, dtype=dtype) if found else np.zeros(0, dtype=dtype or "float64")
     return made.reshape(shape)
 
 
-def extents(values: Any) -> tuple[int, ...]:
+def measure_shape(values: Any) -> tuple[int, ...]:
     """The shape of nested lists."""
     shape: list[int] = []
     while isinstance(values, list):

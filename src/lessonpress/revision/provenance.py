@@ -21,7 +21,7 @@ FORMATS = {
 }  # fmt: skip
 
 
-def crate(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def make_crate(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """The RO-Crate 1.1 metadata of a revision folder: its files, what made them, and whom they cite."""
     listed = {name: data for name, data in sorted(files.items()) if name not in (CRATE, *AFTER)}
     entities = [_file(name, data) for name, data in listed.items()]
@@ -98,7 +98,7 @@ def _resource(name: str, data: bytes) -> dict[str, Any]:
     return {"name": name, "digest": {"sha256": canonical_json.digest(data)}}
 
 
-def statement(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def make_statement(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """An in-toto Statement v1 with a SLSA provenance v1 predicate; its subjects are the files by their digests."""
     told = manifest["provenance"]
     subjects = [_resource(name, data) for name, data in sorted(files.items()) if name not in AFTER]

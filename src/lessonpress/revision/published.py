@@ -16,53 +16,54 @@ from lessonpress.revision.numeric_diff import Array
 TEXTS = (".py", ".yaml", ".yml", ".md", ".txt", ".json", ".csv", ".toml", ".cfg", ".svg")
 
 
-def identity(folder: Path) -> dict[str, Any]:
+def read_identity(folder: Path) -> dict[str, Any]:
     """What the revision is. Raises LessonError when it cannot be read."""
-    return history.document(folder / "identity.json")
+    return history.read_document(folder / "identity.json")
 
 
-def manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
     """What the revision says. Raises LessonError when it cannot be read."""
-    return history.document(folder / "manifest.json")
+    return history.read_document(folder / "manifest.json")
 
 
-def graph(folder: Path) -> dict[str, Any]:
+def read_graph(folder: Path) -> dict[str, Any]:
     """The revision's layers and connections."""
-    told = manifest(folder)
+    told = read_manifest(folder)
     return {"layers": told["layers"], "connections": told["connections"]}
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     """Every file of the folder by its relative POSIX name."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
             if path.is_file()}  # fmt: skip
 
 
-def numbers(folder: Path) -> dict[str, Array]:
+def read_numbers(folder: Path) -> dict[str, Array]:
     """Every recorded array and metric by name, `moved: mapped`, in the dtype in which it was recorded."""
-    return recorded(identity(folder)["recorded"], dtypes(manifest(folder)), large(folder))
+    dtypes = list_dtypes(read_manifest(folder))
+    return collect_numbers(read_identity(folder)["recorded"], dtypes, read_large_arrays(folder))
 
 
-def recorded(
+def collect_numbers(
     told: Mapping[str, Mapping[str, Any]], known: Mapping[str, str], beside: Mapping[str, Array]
 ) -> dict[str, Array]:
     """The numbers of an identity; `known` holds dtypes by name, `beside` the arrays that lie in files."""
-    out = {f"{case}: {name}": numeric_diff.array(values, known.get(f"{case}: {name}"))
+    out = {f"{case}: {name}": numeric_diff.parse_array(values, known.get(f"{case}: {name}"))
            for case, record in told.items() for name, values in record.items()}  # fmt: skip
     return {**out, **beside}
 
 
-def dtypes(told: Mapping[str, Any]) -> dict[str, str]:
+def list_dtypes(told: Mapping[str, Any]) -> dict[str, str]:
     """The dtypes of a manifest's recorded arrays by name."""
     return {f"{case['id']}: {entry['id']}": entry["dtype"]
             for case in (told.get("experiment") or {"cases": []})["cases"]
             for entry in (*case["matrices"], *case["vectors"]) if "dtype" in entry and "id" in entry}  # fmt: skip
 
 
-def large(folder: Path) -> dict[str, Array]:
+def read_large_arrays(folder: Path) -> dict[str, Array]:
     """The recorded arrays that lie in files of their own, by name."""
     out = {}
-    for case in (manifest(folder).get("experiment") or {"cases": []})["cases"]:
+    for case in (read_manifest(folder).get("experiment") or {"cases": []})["cases"]:
         for entry in (*case["matrices"], *case["vectors"]):
             if isinstance(entry["values"], dict) and "file" in entry["values"]:
                 data = (folder / entry["values"]["file"]).read_bytes()
@@ -70,7 +71,7 @@ def large(folder: Path) -> dict[str, Array]:
     return out
 
 
-def stored_weights(folder: Path) -> dict[str, Array]:
+def read_weights(folder: Path) -> dict[str, Array]:
     """The published weights by name, `weights: execution/line.bias`."""
     return {
         f"weights: {name}": array
@@ -78,13 +79,13 @@ def stored_weights(folder: Path) -> dict[str, Array]:
     }
 
 
-def tolerance(folder: Path) -> tuple[float, float]:
+def read_tolerance(folder: Path) -> tuple[float, float]:
     """The lesson's tolerance, absolute and relative, as the revision states it; 1e-12 where it states none."""
-    told = manifest(folder).get("tolerance") or {"atol": 1e-12, "rtol": 1e-12}
+    told = read_manifest(folder).get("tolerance") or {"atol": 1e-12, "rtol": 1e-12}
     return float(told["atol"]), float(told["rtol"])
 
 
-def texts(folder: Path, names: Mapping[str, Any]) -> dict[str, str]:
+def read_texts(folder: Path, names: Mapping[str, Any]) -> dict[str, str]:
     """The named files of the folder that are text."""
     return {name: (folder / name).read_text(encoding="utf-8", errors="replace") for name in names
             if name.endswith(TEXTS) and (folder / name).is_file()}  # fmt: skip

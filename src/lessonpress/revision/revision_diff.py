@@ -38,7 +38,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Graph:
+class GraphDiff:
     """Layers (and connections, by their ends) that came, went or changed; a change lists what of it did."""
 
     added: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckDiff:
     """A check whose verdict or margin changed; None where one revision does not have it."""
 
     id: str
@@ -81,7 +81,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Changes:
+class RevisionDiff:
     """Everything that tells one revision from another."""
 
     old: str
@@ -91,9 +91,9 @@ class Changes:
     code: tuple[str, ...]  # those of them that are neither the recipe nor the checks
     recipe: tuple[Edit, ...]
     prose: tuple[Edit, ...]
-    graph: Graph
+    graph: GraphDiff
     numbers: Comparison
-    checks: tuple[Check, ...]
+    checks: tuple[CheckDiff, ...]
     environment: tuple[Edit, ...]  # what belongs to the identity
     machine: tuple[Edit, ...]  # what does not
     files: tuple[Edit, ...]  # sizes in bytes, of every file whose bytes differ
@@ -128,34 +128,34 @@ class Changes:
         }  # fmt: skip
 
 
-def between(old: Path, new: Path) -> Changes:
+def compare_revisions(old: Path, new: Path) -> RevisionDiff:
     """Compare two revision folders of one lesson, by the old one's tolerance.
 
     Raises LessonError when one of them cannot be read.
     """
-    sides = [published.identity(old), published.identity(new)]
-    told = [published.manifest(old), published.manifest(new)]
+    sides = [published.read_identity(old), published.read_identity(new)]
+    told = [published.read_manifest(old), published.read_manifest(new)]
     prose, recipe = _recipe(old, new)
-    graph = graphs(told[0], told[1])
+    graph = compare_graphs(told[0], told[1])
     texts = _texts(old, new)
     code = tuple(name for name in texts if name not in {RECIPE, *(_checks_file(side) for side in (old, new))})
-    atol, rtol = published.tolerance(old)
-    numbers = [{**published.numbers(side), **published.stored_weights(side)} for side in (old, new)]
-    return Changes(
-        told[0]["revision"], told[1]["revision"], reasons(sides[0], sides[1], graph, templates=_other(told)),
+    atol, rtol = published.read_tolerance(old)
+    numbers = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
+    return RevisionDiff(
+        told[0]["revision"], told[1]["revision"], list_reasons(sides[0], sides[1], graph, templates=_other(told)),
         texts, code, recipe, prose, graph, numeric_diff.compare(numbers[0], numbers[1], atol=atol, rtol=rtol),
         _checks(told[0], told[1], sides), _environment(sides[0], sides[1]),
-        edits({key: told[0]["provenance"].get(key) for key in MACHINE},
-              {key: told[1]["provenance"].get(key) for key in MACHINE}),
+        list_edits({key: told[0]["provenance"].get(key) for key in MACHINE},
+                   {key: told[1]["provenance"].get(key) for key in MACHINE}),
         _files(old, new),
     )  # fmt: skip
 
 
-def reasons(
-    old: Mapping[str, Any], new: Mapping[str, Any], graph: Graph, *, templates: bool = False
+def list_reasons(
+    old: Mapping[str, Any], new: Mapping[str, Any], graph: GraphDiff, *, templates: bool = False
 ) -> tuple[str, ...]:
     """Why one identity is not the other, with `graph` where the graphs differ in more than their places."""
-    found = identity.reasons(old, new, templates=templates) if old != new else []
+    found = identity.list_reasons(old, new, templates=templates) if old != new else []
     if graph.same():
         return tuple(found)
     at = next((i for i, word in enumerate(found) if word in ("environment", "templates")), len(found))
@@ -171,13 +171,13 @@ def _other(told: list[dict[str, Any]]) -> bool:
     return bool(made[0] != made[1])
 
 
-def graphs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Graph:
+def compare_graphs(old: Mapping[str, Any], new: Mapping[str, Any]) -> GraphDiff:
     """Compare two graphs by the ids of their layers and the ends of their connections."""
     layers = [{layer["id"]: {k: v for k, v in layer.items() if k not in PLACES} for layer in side["layers"]}
               for side in (old, new)]  # fmt: skip
     ends = [[_ends(wire) for wire in side["connections"]] for side in (old, new)]
-    changed = {name: edits(layers[0][name], layers[1][name]) for name in layers[0] if name in layers[1]}
-    return Graph(
+    changed = {name: list_edits(layers[0][name], layers[1][name]) for name in layers[0] if name in layers[1]}
+    return GraphDiff(
         tuple(name for name in layers[1] if name not in layers[0]),
         tuple(name for name in layers[0] if name not in layers[1]),
         {name: found for name, found in changed.items() if found},
@@ -202,7 +202,7 @@ def _beyond(some: list[str], others: list[str]) -> Iterator[str]:
             yield name
 
 
-def edits(old: Any, new: Any, name: str = "") -> tuple[Edit, ...]:
+def list_edits(old: Any, new: Any, name: str = "") -> tuple[Edit, ...]:
     """Every leaf of two nested values that differs, named by its path: `experiment.cases[2].note`."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = [*old, *(key for key in new if key not in old)]
@@ -210,10 +210,10 @@ def edits(old: Any, new: Any, name: str = "") -> tuple[Edit, ...]:
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         parts = [(f"{name}[{at}]", a, b) for at, (a, b) in enumerate(zip(old, new, strict=True))]
     elif _by_id(old) and _by_id(new):
-        return edits({entry["id"]: entry for entry in old}, {entry["id"]: entry for entry in new}, name)
+        return list_edits({entry["id"]: entry for entry in old}, {entry["id"]: entry for entry in new}, name)
     else:
         return () if _equal(old, new) else (Edit(name, *_apart(_text(old), _text(new))),)
-    return tuple(edit for part, a, b in parts for edit in edits(a, b, part))
+    return tuple(edit for part, a, b in parts for edit in list_edits(a, b, part))
 
 
 def _by_id(value: Any) -> bool:
@@ -251,7 +251,7 @@ def _is_json(value: Any) -> bool:
 
 def _recipe(old: Path, new: Path) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
     """The edits of the recipe: those of its words, and all others."""
-    found = edits(_yaml(old / RECIPE), _yaml(new / RECIPE))
+    found = list_edits(_yaml(old / RECIPE), _yaml(new / RECIPE))
     prose = tuple(edit for edit in found if _is_prose(edit.name))
     return prose, tuple(edit for edit in found if edit not in prose)
 
@@ -270,7 +270,7 @@ def _yaml(path: Path) -> Any:
 def _texts(old: Path, new: Path) -> dict[str, str]:
     """Unified diffs of the lesson's own files."""
     names = dict.fromkeys(sorted({*_own(old), *_own(new)}))
-    before, after = published.texts(old, names), published.texts(new, names)
+    before, after = published.read_texts(old, names), published.read_texts(new, names)
     found = {name: "".join(difflib.unified_diff(_lines(before.get(name, "")), _lines(after.get(name, "")),
                                                 f"{old.name}/{name}", f"{new.name}/{name}"))
              for name in names}  # fmt: skip
@@ -281,7 +281,7 @@ def _own(folder: Path) -> list[str]:
     """The lesson's own files in a revision folder: what lessonpress does not add to every lesson."""
     made = {*identity.DERIVED, *identity.NUMERIC, "compare.py", "verify.py", "run.py", "plan.json", "preview.svg",
             "requirements.txt"}  # fmt: skip
-    names = published.identity(folder)["files"]
+    names = published.read_identity(folder)["files"]
     return [name for name in names if name not in made and not name.startswith(("worker/", "values/"))]
 
 
@@ -294,7 +294,7 @@ def _lines(text: str) -> list[str]:
     return [line if line.endswith("\n") else f"{line}\n" for line in text.splitlines(keepends=True)]
 
 
-def _checks(old: Mapping[str, Any], new: Mapping[str, Any], sides: list[dict[str, Any]]) -> tuple[Check, ...]:
+def _checks(old: Mapping[str, Any], new: Mapping[str, Any], sides: list[dict[str, Any]]) -> tuple[CheckDiff, ...]:
     """The checks that came, went, flipped or lost margin, and all that changed otherwise."""
     before, after = ({c["id"]: c for c in side.get("checks") or []} for side in (old, new))
     edited = sides[0]["digests"].get("checks") != sides[1]["digests"].get("checks")
@@ -303,19 +303,19 @@ def _checks(old: Mapping[str, Any], new: Mapping[str, Any], sides: list[dict[str
         a, b = before.get(name, {}), after.get(name, {})
         if any(a.get(key) != b.get(key) for key in ("passed", "margin", "bound", "sense", "sentence")):
             other = any(a.get(key) != b.get(key) for key in ("bound", "sense", "sentence"))
-            found.append(Check(name, str((b or a)["sentence"]), (a.get("passed"), b.get("passed")),
-                               (a.get("margin"), b.get("margin")), edited and other))  # fmt: skip
+            found.append(CheckDiff(name, str((b or a)["sentence"]), (a.get("passed"), b.get("passed")),
+                                   (a.get("margin"), b.get("margin")), edited and other))  # fmt: skip
     return tuple(found)
 
 
 def _environment(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Edit, ...]:
     before, after = ({key: side.get(key) for key in identity.ENVIRONMENT} for side in (old, new))
-    return edits(before, after)
+    return list_edits(before, after)
 
 
 def _files(old: Path, new: Path) -> tuple[Edit, ...]:
     """Every file whose bytes differ, with its sizes; what holds the id differs always and is left out."""
-    before, after = ({n: d for n, d in published.files(side).items() if n not in identity.DERIVED - {"index.html"}}
+    before, after = ({n: d for n, d in published.read_files(side).items() if n not in identity.DERIVED - {"index.html"}}
                      for side in (old, new))  # fmt: skip
     names = sorted({*before, *after})
     return tuple(Edit(name, _size(before.get(name)), _size(after.get(name)))

@@ -284,21 +284,21 @@ class Manifest(TypedDict):
     tolerance: NotRequired[Tolerance | None]
 
 
-def validate(manifest: Manifest) -> None:
+def validate_manifest(manifest: Manifest) -> None:
     """Hold a manifest against its types. Raises pydantic's ValidationError."""
     TypeAdapter(Manifest).validate_python(manifest)
 
 
-def strict() -> dict[str, Any]:
+def make_strict_schema() -> dict[str, Any]:
     """The schema that admits no other keys than those that it names: what we ourselves publish is held against it."""
-    body = document()
+    body = make_schema()
     for part in (body, *body["$defs"].values()):
         if "properties" in part:
             part["additionalProperties"] = False
     return body
 
 
-def document() -> dict[str, Any]:
+def make_schema() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of manifest.json."""
     body = TypeAdapter(Manifest).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "manifest.schema.json", **body}

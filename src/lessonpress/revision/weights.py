@@ -8,7 +8,7 @@ from typing import Any
 from lessonpress.core import tensor_file
 
 
-def file(captured: Mapping[str, Any]) -> bytes:
+def pack_weights(captured: Mapping[str, Any]) -> bytes:
     """The bytes of weights.safetensors: `execution/<name>`, `experiment/<name>`, and `case:<id>/<name>` where a case
     or probe holds other numbers than the first case."""
     return tensor_file.packed(dict(_named(captured)), captured["blobs"])

@@ -20,7 +20,7 @@ def lint_lesson(config: Config, slug: str) -> str:
     Raises LessonErrors with file and line for what publishing would refuse, and for what a reader could not run.
     """
     read = reader.read(config.lesson(slug))
-    source_record.source(read)
+    source_record.make_source_record(read)
     sources = Sources.of(read)
     mistakes = [*sources.mistakes, *prose_check.find_unreadable(read, sources.sentences()),
                 *expressions.find_misnamed(read), *_mistakes(sources)]  # fmt: skip

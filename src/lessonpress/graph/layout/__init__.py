@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lessonpress.graph.layout import assemble, nest, text
-from lessonpress.graph.layout.fold import fold
-from lessonpress.graph.layout.geometry import CARDS, measure
-from lessonpress.graph.layout.level import build
+from lessonpress.graph.layout.fold import choose_folded
+from lessonpress.graph.layout.geometry import CARDS, measure_levels
+from lessonpress.graph.layout.level import build_levels
 from lessonpress.graph.layout.nest import Layer
 from lessonpress.graph.layout.records import Box, Frame, Label, Loop, Placement, Point, Route
-from lessonpress.graph.layout.view import look, shape_words
+from lessonpress.graph.layout.view import format_shape, make_view
 
 __all__ = [
     "CARDS",
@@ -25,14 +25,14 @@ __all__ = [
     "Placement",
     "Point",
     "Route",
-    "fold",
-    "place",
-    "shape_words",
+    "choose_folded",
+    "format_shape",
+    "place_graph",
     "text",
 ]
 
 
-def place(
+def place_graph(
     layers: Sequence[Layer], connections: Sequence[Layer], *, collapsed: frozenset[str] = frozenset()
 ) -> Placement:
     """Lay out the published graph, in pixels rounded to a tenth, with the modules in `collapsed` drawn as boxes.
@@ -40,23 +40,23 @@ def place(
     Three or more equal collapsed neighbours become one box. Raises ValueError for ids that occur twice, a missing
     parent, a connection that does not join two leaves, or a collapsed id that is no module.
     """
-    view = look(nest.read(layers, connections), collapsed)
-    levels, ways = build(view)
-    words = assemble.trunk_words(view, ways)
+    view = make_view(nest.read_nest(layers, connections), collapsed)
+    levels, ways = build_levels(view)
+    words = assemble.label_trunks(view, ways)
     labels = {box: {trunk: shape for trunk, (shape, _) in trunks.items()} for box, trunks in words.items()}
-    rooms = measure(view, levels, labels)
-    origins = assemble.origins(rooms)
-    routes = assemble.routes(view, ways, rooms, origins)
-    loops = assemble.loops(view, rooms, origins)
+    geometries = measure_levels(view, levels, labels)
+    origins = assemble.locate_modules(geometries)
+    routes = assemble.place_routes(view, ways, geometries, origins)
+    loops = assemble.place_loops(view, geometries, origins)
     drawn = {name: route.id for route in routes.values() for name in route.connections}
     return Placement(
-        width=assemble.tenth(rooms[None].left + rooms[None].right + 2 * assemble.MARGIN),
-        height=assemble.tenth(rooms[None].height + 2 * assemble.MARGIN),
-        boxes=assemble.boxes(view, rooms, origins),
-        frames=assemble.frames(view, rooms, origins),
+        width=assemble.round_to_tenth(geometries[None].left + geometries[None].right + 2 * assemble.MARGIN),
+        height=assemble.round_to_tenth(geometries[None].height + 2 * assemble.MARGIN),
+        boxes=assemble.place_boxes(view, geometries, origins),
+        frames=assemble.place_frames(view, geometries, origins),
         routes=routes,
         loops=loops,
-        labels=assemble.labels(words, rooms, origins),
+        labels=assemble.place_labels(words, geometries, origins),
         hidden=view.hidden,
         drawn=drawn | {name: loop.id for loop in loops.values() for name in loop.connections},
         home=view.home,

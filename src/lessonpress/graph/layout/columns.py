@@ -106,7 +106,7 @@ def _settle(
                 wish = min(near, key=lambda place: abs(place - wish))
             wishes.append(wish - at)
             weights.append((THREAD if spans[vertex].line else 1.0) * len(beside[vertex]) or 0.05)
-        for vertex, at, place in zip(row, offset, isotonic(wishes, weights), strict=True):
+        for vertex, at, place in zip(row, offset, fit_isotonic(wishes, weights), strict=True):
             x[vertex] = place + at
 
 
@@ -213,7 +213,7 @@ def _distance(left: Span, right: Span) -> float:
     return left.right + (LINE_GAP if left.line or right.line else GAP) + right.left
 
 
-def isotonic(wishes: Sequence[float], weights: Sequence[float]) -> list[float]:
+def fit_isotonic(wishes: Sequence[float], weights: Sequence[float]) -> list[float]:
     """The non-decreasing numbers nearest to the wishes in weighted least squares (pool adjacent violators)."""
     pools: list[tuple[float, float, int]] = []  # mean, weight, length
     for mean, weight in zip(wishes, weights, strict=True):

@@ -11,20 +11,20 @@ from lessonpress.graph.layout.nest import Layer, Nest
 ROLL = 3  # so many equal neighbours are worth one box instead of several
 
 
-def fold(layers: Sequence[Layer], connections: Sequence[Layer], *, budget: int = 60) -> frozenset[str]:
+def choose_folded(layers: Sequence[Layer], connections: Sequence[Layer], *, budget: int = 60) -> frozenset[str]:
     """Choose the modules to collapse so that at most `budget` boxes are drawn, if folding can reach that.
 
     The deepest modules go first, and of those the ones that occur most often; modules of one structure fold
-    together. Raises ValueError as `nest.read` does.
+    together. Raises ValueError as `nest.read_nest` does.
     """
-    graph = nest.read(layers, connections)
-    if count(graph, frozenset()) <= budget:
+    graph = nest.read_nest(layers, connections)
+    if count_boxes(graph, frozenset()) <= budget:
         return frozenset()
-    groups = _groups(graph, structures(graph))
+    groups = _groups(graph, number_structures(graph))
     low, high = 1, len(groups)
     while low < high:  # more folding never draws more boxes: bisect for the least
         middle = (low + high) // 2
-        if count(graph, _union(groups[:middle])) <= budget:
+        if count_boxes(graph, _union(groups[:middle])) <= budget:
             high = middle
         else:
             low = middle + 1
@@ -46,13 +46,13 @@ def _groups(graph: Nest, kinds: Mapping[str, int]) -> list[list[str]]:
     return [found[key] for key in order]
 
 
-def count(graph: Nest, collapsed: frozenset[str]) -> int:
+def count_boxes(graph: Nest, collapsed: frozenset[str]) -> int:
     """How many boxes are drawn when these modules are collapsed, equal neighbours rolled up."""
     boxes = {graph.shown(layer, collapsed) for layer in graph.layers if not graph.children.get(layer)}
-    return len(boxes) - sum(len(members) - 1 for members in rolls(graph, collapsed).values())
+    return len(boxes) - sum(len(members) - 1 for members in find_rolls(graph, collapsed).values())
 
 
-def structures(graph: Nest) -> dict[str, int]:
+def number_structures(graph: Nest) -> dict[str, int]:
     """Number the layers so that two have the same number exactly when they are built and wired alike inside."""
     wires = _inner_wires(graph)
     numbers: dict[object, int] = {}
@@ -80,14 +80,14 @@ def _inner_wires(graph: Nest) -> dict[str, list[tuple[int, int]]]:
     return wires
 
 
-def rolls(graph: Nest, collapsed: Collection[str]) -> dict[str, tuple[str, ...]]:
+def find_rolls(graph: Nest, collapsed: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Rows of equal collapsed neighbours that are drawn as one box: first member → all members, in order.
 
     Neighbours are rolled up only where no data leaves the row and comes back, so that rolling makes no new cycle.
     """
     if not collapsed:
         return {}
-    kinds = structures(graph)
+    kinds = number_structures(graph)
     return {row[0]: row for row in _rows(graph, collapsed, kinds) if not _returns(graph, row)}
 
 

@@ -12,7 +12,7 @@ from lessonpress.graph.layout.records import Point
 from lessonpress.graph.layout.view import DETAIL_SIZE, LABEL_SIZE, Item, View
 
 BOX_H, BOX_MIN_W, BOX_PAD = 42.0, 92.0, 16.0
-LOOP_R, LOOP_ROOM = 11.0, 52.0
+LOOP_R, LOOP_SPACE = 11.0, 52.0
 TITLE_H, FRAME_PAD = 26.0, 16.0
 LABEL_H, PLAIN_H, ARRIVAL_H = 19.0, 7.0, 10.0  # straight parts of a line: below a box, without label, above a box
 CHANNEL_MIN, CHANNEL_MAX, SLOPE = 10.0, 96.0, 0.12  # the part where lines change column
@@ -24,7 +24,7 @@ CARDS = 6.0  # how far the cards behind a collapsed module's box reach up and to
 
 
 @dataclass
-class Room:
+class LevelGeometry:
     """A level's geometry about its own anchor (x = 0) and upper border (y = 0)."""
 
     level: Level
@@ -79,47 +79,56 @@ class Room:
         return self.x[vertex] + self.offsets.get((vertex, side, trunk), 0.0)
 
 
-def measure(
+Geometries = Mapping[str | None, LevelGeometry]  # by open module, None for the top level
+Origins = Mapping[str | None, Point]  # where each open module's anchor and upper border are
+
+
+def measure_levels(
     view: View, levels: Mapping[str | None, Level], labels: Mapping[str, Mapping[int, str]]
-) -> dict[str | None, Room]:
+) -> dict[str | None, LevelGeometry]:
     """Size every level from the innermost out; `labels` gives, for a box, the words on each trunk that leaves it."""
-    rooms: dict[str | None, Room] = {}
+    geometries: dict[str | None, LevelGeometry] = {}
     for module in sorted(levels, key=lambda module: -len(view.above[module]) if module is not None else 1):
-        room = Room(levels[module])
-        size = len(room.level.children)
-        direct = {(low, trunk) for high, low, trunk in room.level.segments() if high < size and low < size}
-        for at, child in enumerate(room.level.children):
+        geometry = LevelGeometry(levels[module])
+        size = len(geometry.level.children)
+        direct = {(low, trunk) for high, low, trunk in geometry.level.segments() if high < size and low < size}
+        for at, child in enumerate(geometry.level.children):
             if child in levels:
-                _hold_frame(room, at, rooms[child])
+                _hold_frame(geometry, at, geometries[child])
             else:
-                _hold_box(room, at, view.items[child], child in view.loops, labels.get(child, {}), direct)
-        _set_columns(room)
-        _set_title(room, "" if module is None else view.titles[module])
-        _set_rows(room, labels)
-        rooms[module] = room
-    return rooms
+                _hold_box(geometry, at, view.items[child], child in view.loops, labels.get(child, {}), direct)
+        _set_columns(geometry)
+        _set_title(geometry, "" if module is None else view.titles[module])
+        _set_rows(geometry, labels)
+        geometries[module] = geometry
+    return geometries
 
 
-def _hold_frame(room: Room, at: int, inner: Room) -> None:
-    """An open module takes the room that its inside needs; its lines arrive at the inner ports."""
-    room.sides.append((inner.left, inner.right, inner.height))
-    room.frames.append(True)
+def _hold_frame(geometry: LevelGeometry, at: int, inner: LevelGeometry) -> None:
+    """An open module takes the space that its inside needs; its lines arrive at the inner ports."""
+    geometry.sides.append((inner.left, inner.right, inner.height))
+    geometry.frames.append(True)
     for (side, trunk), vertex in inner.level.ports.items():
-        room.offsets[at, side, trunk] = inner.x[vertex]
+        geometry.offsets[at, side, trunk] = inner.x[vertex]
 
 
 def _hold_box(
-    room: Room, at: int, item: Item, looped: bool, labels: Mapping[int, str], direct: Collection[tuple[int, int]]
+    geometry: LevelGeometry,
+    at: int,
+    item: Item,
+    looped: bool,
+    labels: Mapping[int, str],
+    direct: Collection[tuple[int, int]],
 ) -> None:
     """A box is as wide as its words and its lines need."""
-    tops, bottoms = room.level.tops[at], room.level.bottoms[at]
-    gap = max((text.width(labels.get(trunk, ""), SHAPE_SIZE) + 10 for trunk in bottoms), default=0.0)
-    words = max(text.width(item.label, LABEL_SIZE), text.width(item.detail, DETAIL_SIZE))
+    tops, bottoms = geometry.level.tops[at], geometry.level.bottoms[at]
+    gap = max((text.measure_width(labels.get(trunk, ""), SHAPE_SIZE) + 10 for trunk in bottoms), default=0.0)
+    words = max(text.measure_width(item.label, LABEL_SIZE), text.measure_width(item.detail, DETAIL_SIZE))
     lines = max((len(tops) - 1) * PORT_GAP, (len(bottoms) - 1) * max(gap, PORT_GAP))
     cards = CARDS if item.inside else 0.0
     half = max(BOX_MIN_W, words + 2 * BOX_PAD + cards, min(lines + 2 * BOX_PAD, PORTS_W)) / 2
-    room.sides.append((half, half + (LOOP_ROOM if looped else 0.0), BOX_H + cards))
-    room.frames.append(False)
+    geometry.sides.append((half, half + (LOOP_SPACE if looped else 0.0), BOX_H + cards))
+    geometry.frames.append(False)
     main = [index for index, trunk in enumerate(tops) if (at, trunk) in direct]
     centre = main[0] if len(main) == 1 else (len(tops) - 1) / 2  # a chain of boxes stays upright when others join it
     for side, trunks, middle, step in (
@@ -128,100 +137,101 @@ def _hold_box(
     ):
         step = min(step, (half - BOX_PAD) / max(middle, len(trunks) - 1 - middle, 0.5))
         for index, trunk in enumerate(trunks):
-            room.offsets[at, side, trunk] = (index - middle) * step
+            geometry.offsets[at, side, trunk] = (index - middle) * step
 
 
-def _set_columns(room: Room) -> None:
+def _set_columns(geometry: LevelGeometry) -> None:
     """Find the x of every vertex and the level's reach to both sides."""
-    level = room.level
-    spans = [Span(left, right, frame) for (left, right, _), frame in zip(room.sides, room.frames, strict=True)]
+    level = geometry.level
+    spans = [Span(left, right, frame) for (left, right, _), frame in zip(geometry.sides, geometry.frames, strict=True)]
     spans += [Span()] * (len(level.row_of) - len(spans))
-    room.x = arrange(level.rows, spans, _pieces(room, centred=False))
-    _set_reach(room, spans)
+    geometry.x = arrange(level.rows, spans, _pieces(geometry, centred=False))
+    _set_reach(geometry, spans)
     widest = max(sum(spans[vertex].left + spans[vertex].right + GAP for vertex in row) for row in level.rows)
-    if any(room.frames) and room.left + room.right > DRIFT * (widest + 2 * FRAME_PAD):
+    if any(geometry.frames) and geometry.left + geometry.right > DRIFT * (widest + 2 * FRAME_PAD):
         # Straight lines from port to port make a long stack of frames lean: stack it by the frames' middles instead.
-        room.x = arrange(level.rows, spans, _pieces(room, centred=True))
-        _set_reach(room, spans)
+        geometry.x = arrange(level.rows, spans, _pieces(geometry, centred=True))
+        _set_reach(geometry, spans)
 
 
-def _set_reach(room: Room, spans: Sequence[Span]) -> None:
+def _set_reach(geometry: LevelGeometry, spans: Sequence[Span]) -> None:
     """How far the level reaches to both sides of its anchor."""
-    room.left = FRAME_PAD - min((x - span.left for x, span in zip(room.x, spans, strict=True)), default=0.0)
-    room.right = FRAME_PAD + max((x + span.right for x, span in zip(room.x, spans, strict=True)), default=0.0)
+    geometry.left = FRAME_PAD - min((x - span.left for x, span in zip(geometry.x, spans, strict=True)), default=0.0)
+    geometry.right = FRAME_PAD + max((x + span.right for x, span in zip(geometry.x, spans, strict=True)), default=0.0)
 
 
-def _pieces(room: Room, *, centred: bool) -> list[Segment]:
+def _pieces(geometry: LevelGeometry, *, centred: bool) -> list[Segment]:
     """The pieces of line, tied to where they touch each vertex, or to the middle of each frame."""
 
     def tie(vertex: int, side: int, trunk: int) -> float:
-        if centred and vertex < len(room.sides) and room.frames[vertex]:
-            left, right, _ = room.sides[vertex]
+        if centred and vertex < len(geometry.sides) and geometry.frames[vertex]:
+            left, right, _ = geometry.sides[vertex]
             return (right - left) / 2
-        return room.offsets.get((vertex, side, trunk), 0.0)
+        return geometry.offsets.get((vertex, side, trunk), 0.0)
 
     return [
-        Segment(high, low, tie(high, BOTTOM, trunk), tie(low, TOP, trunk)) for high, low, trunk in room.level.segments()
+        Segment(high, low, tie(high, BOTTOM, trunk), tie(low, TOP, trunk))
+        for high, low, trunk in geometry.level.segments()
     ]
 
 
-def _set_title(room: Room, title: str) -> None:
+def _set_title(geometry: LevelGeometry, title: str) -> None:
     """Put the title left or right of the lines that enter at the top, wherever the frame grows less for it."""
     if not title:
         return
-    room.title = title
-    need = BOLD * text.width(title, DETAIL_SIZE) + 26
-    ports = [room.x[vertex] for vertex in room.level.rows[0]]
+    geometry.title = title
+    need = BOLD * text.measure_width(title, DETAIL_SIZE) + 26
+    ports = [geometry.x[vertex] for vertex in geometry.level.rows[0]]
     if not ports:
-        room.right = max(room.right, need - room.left)
-        room.title_x = 12 - room.left
+        geometry.right = max(geometry.right, need - geometry.left)
+        geometry.title_x = 12 - geometry.left
         return
-    on_left, on_right = need - (room.left + min(ports)), need - (room.right - max(ports))
+    on_left, on_right = need - (geometry.left + min(ports)), need - (geometry.right - max(ports))
     if on_left <= max(0.0, on_right):
-        room.left += max(0.0, on_left)
-        room.title_x = 12 - room.left
+        geometry.left += max(0.0, on_left)
+        geometry.title_x = 12 - geometry.left
     else:
-        room.right += max(0.0, on_right)
-        room.title_x = max(ports) + 10
+        geometry.right += max(0.0, on_right)
+        geometry.title_x = max(ports) + 10
 
 
-def _set_rows(room: Room, labels: Mapping[str, Mapping[int, str]]) -> None:
+def _set_rows(geometry: LevelGeometry, labels: Mapping[str, Mapping[int, str]]) -> None:
     """Find the y of every row; a gap is as high as its lines have to travel sideways."""
-    level = room.level
-    size, count = len(room.sides), len(level.rows)
+    level = geometry.level
+    size, count = len(geometry.sides), len(level.rows)
     travel = [0.0] * count
     for high, low, trunk in level.segments():
-        begin = room.x[high] + room.offsets.get((high, BOTTOM, trunk), 0.0)
-        finish = room.x[low] + room.offsets.get((low, TOP, trunk), 0.0)
+        begin = geometry.x[high] + geometry.offsets.get((high, BOTTOM, trunk), 0.0)
+        finish = geometry.x[low] + geometry.offsets.get((low, TOP, trunk), 0.0)
         travel[level.row_of[high]] = max(travel[level.row_of[high]], abs(begin - finish))
     y = 0.0
     for index, row in enumerate(level.rows):
         boxes = [vertex for vertex in row if vertex < size]
-        room.ends.append(y - ARRIVAL_H if index < count - 1 else y - 4)
-        room.tops.append(y)
-        room.heights.append(max((room.sides[vertex][2] for vertex in boxes), default=0.0))
-        y += room.heights[-1]
+        geometry.ends.append(y - ARRIVAL_H if index < count - 1 else y - 4)
+        geometry.tops.append(y)
+        geometry.heights.append(max((geometry.sides[vertex][2] for vertex in boxes), default=0.0))
+        y += geometry.heights[-1]
         marked = any(labels.get(level.children[vertex]) for vertex in boxes)
-        y += (TITLE_H if room.title else 0.0) if index == 0 else LABEL_H if marked else PLAIN_H
-        room.starts.append(y)
+        y += (TITLE_H if geometry.title else 0.0) if index == 0 else LABEL_H if marked else PLAIN_H
+        geometry.starts.append(y)
         last = index == count - 2 and not level.rows[-1]
         if index == count - 1:
-            y = room.tops[-1]
+            y = geometry.tops[-1]
         elif index == 0 and not row:
             y += 6.0
         elif last:
-            y = room.tops[-1] + room.heights[-1] + FRAME_PAD
+            y = geometry.tops[-1] + geometry.heights[-1] + FRAME_PAD
         else:
             y += min(max(CHANNEL_MIN, SLOPE * travel[index]), CHANNEL_MAX) + (4 if index == count - 2 else ARRIVAL_H)
-    room.height = y
+    geometry.height = y
 
 
-def trace(way: Iterable[Step], rooms: Mapping[str | None, Room], origins: Mapping[str | None, Point]) -> list[Point]:
+def trace_route(way: Iterable[Step], geometries: Geometries, origins: Origins) -> list[Point]:
     """The corners of a whole route from source to target, those in the middle of a straight line left out."""
     corners: list[Point] = []
     for level, wire, down in way:
         ox, oy = origins[level.id]
-        part = [(round(ox + x, 1), round(oy + y, 1)) for x, y in rooms[level.id].points(wire)]
+        part = [(round(ox + x, 1), round(oy + y, 1)) for x, y in geometries[level.id].points(wire)]
         corners += part if down else part[::-1]
     kept: list[Point] = []
     for point in corners:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lessonpress.graph.layout.order import untangle
-from lessonpress.graph.layout.rank import rank
+from lessonpress.graph.layout.rank import assign_rows
 from lessonpress.graph.layout.view import Bundle, View
 
 TOP, BOTTOM = -1, -2  # ends of a wire that are ports
@@ -50,7 +50,7 @@ class Level:
         return self.bends[wire[0], begin][passed - 1] if passed else begin
 
 
-def build(view: View) -> tuple[dict[str | None, Level], list[list[Step]]]:
+def build_levels(view: View) -> tuple[dict[str | None, Level], list[list[Step]]]:
     """Rank, wire and order every level, from the outermost in; and each bundle's way through the levels."""
     levels: dict[str | None, Level] = {module: Level(module, children) for module, children in view.children.items()}
     place = {child: at for level in levels.values() for at, child in enumerate(level.children)}
@@ -81,7 +81,7 @@ def _rank_all(view: View, levels: Mapping[str | None, Level], place: Mapping[str
         held.update(module for module in target[joint + 1 :] if module)
     for module, level in levels.items():
         kinds = [view.items[child].kind if child in view.items else "module" for child in level.children]
-        level.ranks = rank(
+        level.ranks = assign_rows(
             len(level.children),
             edges[module],
             top=[kind == "input" for kind in kinds],

@@ -41,7 +41,7 @@ class Nest:
         return common
 
 
-def read(layers: Sequence[Layer], connections: Sequence[Layer]) -> Nest:
+def read_nest(layers: Sequence[Layer], connections: Sequence[Layer]) -> Nest:
     """Arrange layers and connections as they are published.
 
     Raises ValueError for an id that occurs twice, a parent that is missing or circular, and a connection that does

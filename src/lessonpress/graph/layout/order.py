@@ -27,7 +27,7 @@ def untangle(
         down[high].append(low)
         up[low].append(high)
     first, last = int(fixed_top), len(rows) - int(fixed_bottom)
-    best, fewest = [list(row) for row in rows], crossings(rows, down)
+    best, fewest = [list(row) for row in rows], count_crossings(rows, down)
     tired = 0
     for sweep in range(SWEEPS):
         if not fewest or tired >= PATIENCE:
@@ -36,7 +36,7 @@ def untangle(
             _sweep(rows, range(max(first, 1), last), up, -1)
         else:
             _sweep(rows, range(min(last, len(rows) - 1) - 1, first - 1, -1), down, 1)
-        now = crossings(rows, down)
+        now = count_crossings(rows, down)
         tired = 0 if now < fewest else tired + 1
         if now < fewest:
             best, fewest = [list(row) for row in rows], now
@@ -59,7 +59,7 @@ def _sweep(rows: list[list[int]], which: range, beside: Sequence[Sequence[int]],
         row.sort(key=key.__getitem__)
 
 
-def crossings(rows: Sequence[Sequence[int]], down: Sequence[Sequence[int]]) -> int:
+def count_crossings(rows: Sequence[Sequence[int]], down: Sequence[Sequence[int]]) -> int:
     """How many pairs of segments cross."""
     total = 0
     for row, below in pairwise(rows):

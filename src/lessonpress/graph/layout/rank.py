@@ -8,7 +8,7 @@ Pair = tuple[int, int]
 ROW = 8  # nodes without any connection stand in rows of so many
 
 
-def rank(
+def assign_rows(
     size: int, edges: Sequence[Pair], *, top: Sequence[bool], bottom: Sequence[bool], held: Sequence[bool]
 ) -> list[int]:
     """Give each of `size` nodes a row from 0 downwards so that an edge leads down unless it closes a cycle.

@@ -15,7 +15,7 @@ _ADVANCE = {character: width / 100 for width, characters in _WIDTHS.items() for 
 _SUBSTITUTE = "\N{SYMBOL FOR SUBSTITUTE FORM TWO}"
 
 
-def width(text: str, size: float) -> float:
+def measure_width(text: str, size: float) -> float:
     """The estimated width of one line of text at a font size, both in pixels."""
     return size * sum(_advance(character) for character in text)
 
@@ -29,7 +29,7 @@ def _advance(character: str) -> float:
     return 1.0 if unicodedata.east_asian_width(character) in "WF" or ord(character) > 0x2000 else 0.7
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """The text with everything that is no picture of itself replaced by a visible one.
 
     Control characters become their pictures (U+2400 block); direction overrides, other invisible formats, lone
@@ -50,12 +50,12 @@ def _picture(character: str) -> str:
     return _SUBSTITUTE if 0xFDD0 <= code <= 0xFDEF else character
 
 
-def fit(text: str, size: float, limit: float) -> str:
+def fit_width(text: str, size: float, limit: float) -> str:
     """The text, cut with an ellipsis where it is wider than `limit` pixels at a font size."""
-    if width(text, size) <= limit:
+    if measure_width(text, size) <= limit:
         return text
-    room = limit - width("…", size)
+    space = limit - measure_width("…", size)
     kept = 0
-    while kept < len(text) and (room := room - size * _advance(text[kept])) >= 0:
+    while kept < len(text) and (space := space - size * _advance(text[kept])) >= 0:
         kept += 1
     return text[:kept].rstrip() + "…"

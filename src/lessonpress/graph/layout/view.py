@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lessonpress.graph.layout import text
-from lessonpress.graph.layout.fold import rolls
+from lessonpress.graph.layout.fold import find_rolls
 from lessonpress.graph.layout.nest import Layer, Nest
 
 LABEL_SIZE, DETAIL_SIZE = 13.0, 11.0  # font sizes, in pixels
@@ -49,14 +49,14 @@ class View:
     titles: Mapping[str, str]  # open module → its frame's title
 
 
-def look(nest: Nest, collapsed: frozenset[str]) -> View:
+def make_view(nest: Nest, collapsed: frozenset[str]) -> View:
     """Find what is visible of a graph when the modules in `collapsed` are folded up.
 
     Raises ValueError for a collapsed id that is no module of the graph.
     """
     if strange := sorted(module for module in collapsed if not nest.children.get(module)):
         raise ValueError(f"{strange[0]!r} cannot be collapsed: it is no module with layers inside")
-    rows = rolls(nest, collapsed)
+    rows = find_rolls(nest, collapsed)
     leader = {member: first for first, row in rows.items() for member in row}
     home = {}
     for layer in nest.layers:
@@ -69,7 +69,7 @@ def look(nest: Nest, collapsed: frozenset[str]) -> View:
     boxes = [layer for layer in nest.layers if home[layer] == layer and layer not in children]
     items = {box: _item(nest, box, rows.get(box, ()), box in collapsed) for box in boxes}
     above = {layer: (None, *nest.above[layer]) for layer in nest.layers if home[layer] == layer}
-    shapes = {str(connection["id"]): shape_words(connection.get("shape")) for connection in nest.connections}
+    shapes = {str(connection["id"]): format_shape(connection.get("shape")) for connection in nest.connections}
     titles = {module: _title(nest, module) for module in children if module is not None}
     bundles, loops, hidden = _bundle(nest, home)
     return View(children, above, items, bundles, loops, hidden, home, shapes, titles)
@@ -99,29 +99,29 @@ def _item(nest: Nest, box: str, row: tuple[str, ...], collapsed: bool) -> Item:
     """The words in a box: what it is called, then what it is."""
     layer = nest.layers[box]
     parent = layer.get("parent")
-    name = short(layer, parent)
+    name = shorten_label(layer, parent)
     if row:
-        name = f"{name} … {short(nest.layers[row[-1]], parent)} ×{len(row)}"
+        name = f"{name} … {shorten_label(nest.layers[row[-1]], parent)} ×{len(row)}"
     inside = sum(nest.leaves(member) for member in row or (box,)) if collapsed else 0
     detail = " · ".join(_details(layer, inside))
-    label = text.fit(text.visible(name), LABEL_SIZE, LABEL_LIMIT)
-    return Item(layer["kind"], label, text.fit(detail, DETAIL_SIZE, LABEL_LIMIT), inside, row)
+    label = text.fit_width(text.make_visible(name), LABEL_SIZE, LABEL_LIMIT)
+    return Item(layer["kind"], label, text.fit_width(detail, DETAIL_SIZE, LABEL_LIMIT), inside, row)
 
 
 def _title(nest: Nest, module: str) -> str:
     """A frame's title: the module's name, and its class where the graph says it."""
     layer = nest.layers[module]
-    name, op = short(layer, layer.get("parent")), str(layer.get("op") or "Module")
+    name, op = shorten_label(layer, layer.get("parent")), str(layer.get("op") or "Module")
     title = name if op in ("Module", name) else f"{name} · {op}"
-    return text.fit(text.visible(title), DETAIL_SIZE, TITLE_LIMIT)
+    return text.fit_width(text.make_visible(title), DETAIL_SIZE, TITLE_LIMIT)
 
 
 def _details(layer: Layer, inside: int) -> list[str]:
     """The second line: the operation, then an input's type, the number of calls, or how many layers are inside."""
-    parts = [text.visible(str(layer.get("op") or layer["kind"]))]
+    parts = [text.make_visible(str(layer.get("op") or layer["kind"]))]
     outputs = layer.get("outputs") or ()
     if layer["kind"] == "input" and outputs and outputs[0].get("dtype"):
-        parts.append(text.visible(str(outputs[0]["dtype"])))
+        parts.append(text.make_visible(str(outputs[0]["dtype"])))
     if (layer.get("calls") or 1) > 1:
         parts.append(f"{layer['calls']} calls")
     if inside:
@@ -129,7 +129,7 @@ def _details(layer: Layer, inside: int) -> list[str]:
     return parts
 
 
-def short(layer: Layer, parent: str | None) -> str:
+def shorten_label(layer: Layer, parent: str | None) -> str:
     """A layer's label without what its frame already says: `a.b` inside `a` is `b`, `add@a#0` is `add #0`.
 
     A label that is not the id was chosen by somebody and stays whole; so does an input's, without `input:`.
@@ -144,7 +144,7 @@ def short(layer: Layer, parent: str | None) -> str:
     return name[len(parent) + 1 :] if parent and name.startswith(f"{parent}.") else name
 
 
-def shape_words(shape: Sequence[int] | None) -> str:
+def format_shape(shape: Sequence[int] | None) -> str:
     """A shape as it is written on an edge: `1×5×8`, `scalar`, or nothing where it is unknown."""
     if shape is None:
         return ""

@@ -7,7 +7,7 @@ result (`explain.js`), and `cases.py`, which the tests alone import. A new folde
 import importlib
 from pathlib import Path
 
-from lessonpress.replay.operations.interpreter import Program, Step, execute, run
+from lessonpress.replay.operations.interpreter import Program, Step, run_program, run_step
 from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, settle
 from lessonpress.replay.operations.script import javascript, kernels
 from lessonpress.replay.operations.table import (
@@ -40,7 +40,6 @@ __all__ = [
     "call",
     "call_layer",
     "cast",
-    "execute",
     "javascript",
     "kernels",
     "kind",
@@ -48,6 +47,7 @@ __all__ = [
     "plain_name",
     "resolve",
     "resolve_layer",
-    "run",
+    "run_program",
+    "run_step",
     "settle",
 ]

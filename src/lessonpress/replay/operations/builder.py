@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.interpreter import Program, Step, execute
+from lessonpress.replay.operations.interpreter import Program, Step, run_step
 from lessonpress.replay.operations.kinds import Array, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
@@ -49,7 +49,7 @@ class Builder:
     limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
 
     def __post_init__(self) -> None:
-        self.given = given(self.run)
+        self.given = list_given_values(self.run)
 
     def program(self) -> Program:
         """What was built."""
@@ -73,7 +73,7 @@ class Builder:
         told = [(self._slot(f"{number}:{path}"), leaf) for path, leaf in _tensors(call["out"])]
         first, beside = (told[:1], told[1:]) if bound.inplace or name == "setitem" else (told, [])
         limit = max([self.limit, *(self.limits[slot] for slot in _slots(args))])
-        guard = None if told else [marked(leaf) for _, leaf in recorded.leaves(call["out"])]
+        guard = None if told else [mark_number(leaf) for _, leaf in recorded.leaves(call["out"])]
         slack = limit if guard and any(isinstance(value, float | dict) for value in guard) else 0.0
         self._do(Step(number, call["layer"], name, tuple(args), self._out(first), bound.inplace, guard, slack))
         self._look(beside, args)
@@ -108,7 +108,7 @@ class Builder:
 
     def _do(self, step: Step) -> None:
         """Carry out a step and keep it."""
-        execute(step, self.slots)
+        run_step(step, self.slots)
         self.steps.append(step)
         if step.inplace or TABLE[step.operation].writes:
             self.writers.add(step.call)
@@ -121,7 +121,7 @@ class Builder:
     def _compare(self, slot: int, number: int) -> None:
         """Note how far a value is from the record; Unsupported above the tolerance or for another kind."""
         seen, expected = self.slots[slot], settle(self.array(number))
-        off = difference(seen, expected)
+        off = measure_difference(seen, expected)
         if seen.dtype != expected.dtype:
             raise Unsupported(f"gives {seen.dtype}, {expected.dtype} was recorded")
         if off > self.limits[slot]:
@@ -156,7 +156,7 @@ class Builder:
         row = TABLE.get(call["op"])
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
         bound = resolve_layer(call["op"], weights, params, args, kwargs)
-        options = {name: marked(value) for name, value in bound.args[1].items()}
+        options = {name: mark_number(value) for name, value in bound.args[1].items()}
         return Bound(bound.operation, ({"dict": bound.args[0]}, {"dict": options}, *bound.args[2:]))
 
     def _converted(self, call: Call, args: list[Any], kwargs: dict[str, Any]) -> Bound:
@@ -170,7 +170,7 @@ class Builder:
     def _encode(self, struct: Any) -> Any:
         """A recorded argument as a step holds it."""
         if not isinstance(struct, dict):
-            return marked(struct)
+            return mark_number(struct)
         if "tensor" in struct:
             return {"slot": self._read(struct)}
         for kind in ("tuple", "list"):
@@ -218,7 +218,7 @@ class Builder:
     def _fitting(self, slots: list[int], number: int) -> list[int]:
         """Those slots whose arrays hold a recorded value's numbers now; the first one's difference is noted."""
         expected = settle(self.array(number))
-        off = {slot: difference(self.slots[slot], expected) for slot in slots if slot in self.slots}
+        off = {slot: measure_difference(self.slots[slot], expected) for slot in slots if slot in self.slots}
         fitting = [slot for slot in off if off[slot] <= self.limits[slot]]
         self.differences.extend(off[slot] for slot in fitting[:1])
         return fitting
@@ -269,7 +269,7 @@ def _structs(params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _plain(args: Sequence[Any]) -> list[Any]:
     """Defaults that a signature filled in, as a step holds them."""
-    return [list(arg) if isinstance(arg, tuple) else marked(arg) for arg in args]
+    return [list(arg) if isinstance(arg, tuple) else mark_number(arg) for arg in args]
 
 
 def _constant(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _constant(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"list": values, "kind": "bool" if np.asarray(values).dtype == np.bool_ else "int64"}
 
 
-def given(run: Run) -> dict[str, int]:
+def list_given_values(run: Run) -> dict[str, int]:
     """The value numbers of all inputs, parameters and buffers by port."""
     out = {f"input:{path}": leaf["tensor"] for name, struct in run["inputs"] for path, leaf in _tensors(struct, name)}
     for family, key in (("param", "params"), ("buffer", "buffers")):
@@ -301,7 +301,7 @@ def _tensors(struct: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
             yield ".".join(part for part in (path, below) if part), leaf
 
 
-def difference(seen: Array, expected: Array) -> float:
+def measure_difference(seen: Array, expected: Array) -> float:
     """The largest |seen − expected| / max(1, |expected|); NaN equals NaN, equal infinities are equal.
 
     Infinity when shapes differ, or where only one of the two is NaN or infinite.
@@ -316,7 +316,7 @@ def difference(seen: Array, expected: Array) -> float:
     return float(np.nan_to_num(off, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
-def marked(value: Any) -> Any:
+def mark_number(value: Any) -> Any:
     """A plain value as a step holds it: whole floats and no-numbers are marked, for JavaScript tells 2.0 not from 2."""
     if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
         return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}

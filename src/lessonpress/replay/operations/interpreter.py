@@ -95,7 +95,7 @@ def leaves(result: Any) -> list[Array]:
     return [leaf for part in result for leaf in leaves(part)] if isinstance(result, list) else [result]
 
 
-def execute(step: Step, slots: dict[int, Array]) -> None:
+def run_step(step: Step, slots: dict[int, Array]) -> None:
     """Run one step on the arrays in `slots` and put what comes out there.
 
     Raises Unsupported where the kernel does, where a shape is another than the recorded one, and where a value by
@@ -123,7 +123,7 @@ def _guard(step: Step, found: list[Array]) -> None:
         raise Unsupported("the model decides by this value, and it is another than the recorded one")
 
 
-def run(program: Program, inputs: Mapping[str, Any], tensors: Mapping[str, Any]) -> dict[str, Array]:
+def run_program(program: Program, inputs: Mapping[str, Any], tensors: Mapping[str, Any]) -> dict[str, Array]:
     """Do a recorded run again with other numbers.
 
     `inputs` holds arrays by the path of the input's leaf (`state`, `batch.image`), `tensors` parameters and buffers by
@@ -138,6 +138,6 @@ def run(program: Program, inputs: Mapping[str, Any], tensors: Mapping[str, Any])
             slots[slot] = settle((inputs if family == "input" else tensors)[name]).copy()
             values[port] = slots[slot].copy()
     for step in program.steps:
-        execute(step, slots)
+        run_step(step, slots)
         values |= {program.ports[slot]: slots[slot].copy() for slot, _ in step.out}
     return values

@@ -243,4 +243,4 @@ def make_environment() -> _Environment:
 
 def _reduced(name: str) -> Callable[[Recorded], Any]:
     """A statistic of all numbers of an array, as a plain Python number."""
-    return lambda array: statistics.of_flat(name, array._flat)
+    return lambda array: statistics.compute_statistic(name, array._flat)

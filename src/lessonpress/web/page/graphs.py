@@ -85,7 +85,7 @@ def draw_views(drawn: Mapping[str, Any], draw: Callable[[frozenset[str], str], s
     three modules these are all pictures that there are; with more, those one module away from the first picture.
     """
     layers, connections = drawn["layers"], drawn["connections"]
-    first = layout.fold(layers, connections)
+    first = layout.choose_folded(layers, connections)
     room, found = ROOM + A_NODE * len(layers), dict[tuple[str, ...], str]()
     for at, folded in enumerate(_foldings(layers, first)):
         if folded != first:

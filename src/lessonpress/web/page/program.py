@@ -22,11 +22,11 @@ def live(
 ) -> dict[str, Any] | None:
     """The data with which a page runs the cases (the execution, without cases), or None where it cannot.
 
-    `built` is what `replay.of_runs` made of the capture, `experiment` the recipe's, as plain data. The answer holds
+    `built` is what `replay.replay_runs` made of the capture, `experiment` the recipe's, as plain data. The answer holds
     `program`, `families` of its operations, `tensors` and `cases` with packed arrays (`pack`), and for each recorded
     matrix, vector and metric where it is read: `{"ports", "shape", "at"}`, or None for what only the record has.
     """
-    playable = replay.playable(captured, built)
+    playable = replay.make_live_program(captured, built)
     if playable is None:
         return None
     case = next(iter(playable["cases"]))
