@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lessonpress.revision import identity
-from lessonpress.web.page.volatile import NO_REVISION, blanked
+from lessonpress.web.page.volatile import NO_REVISION, blank_page
 from tests import tiny
 
 SOURCE = {"slug": "pair", "digests": {"source": "s", "recipe": "r", "prose": "p", "checks": "c"}}
@@ -154,9 +154,9 @@ def test_a_page_enters_without_what_is_volatile() -> None:
     page = '<p>{}</p><time data-volatile datetime="{}">{}</time><b data-volatile>{}</b><a href="/models/x/{}/run.py">'
     one = page.format("same", "2026-01-01", "1 January", "AVX2", "1234567890abcdef")
     two = page.format("same", "2026-01-01", "2 February", "AVX512 &lt;new&gt;", "fedcba0987654321")
-    assert blanked(one, "1234567890abcdef") == blanked(two, "fedcba0987654321")
-    assert NO_REVISION in blanked(one, "1234567890abcdef")
-    assert blanked(one.replace("same", "other"), "1234567890abcdef") != blanked(two, "fedcba0987654321")
+    assert blank_page(one, "1234567890abcdef") == blank_page(two, "fedcba0987654321")
+    assert NO_REVISION in blank_page(one, "1234567890abcdef")
+    assert blank_page(one.replace("same", "other"), "1234567890abcdef") != blank_page(two, "fedcba0987654321")
 
 
 def test_anyone_can_recompute_a_whole_revision(tmp_path: Path) -> None:

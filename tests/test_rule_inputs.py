@@ -238,7 +238,7 @@ def test_parse_time_is_short(house: Config) -> None:
     heavy = {"numpy", "pandas", "jinja2", "torch", "ruamel.yaml", "markdown_it", "jsonschema"}
     code = (
         "import sys; from lessonpress.build import rule_inputs as workflow_state\n"
-        f"state = workflow_state.read({house.model_dump()!r}, {{}})\n"
+        f"state = workflow_state.read_state({house.model_dump()!r}, {{}})\n"
         "assert state.slugs and state.receipts() and state.site and state.good and state.options\n"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
