@@ -72,7 +72,7 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
         _forced[id(workflow)] = set()
         weakref.finalize(workflow, _forced.pop, id(workflow), None)
     again = _forced[id(workflow)]
-    again.update(rule_inputs.again(names, every=asked.forceall, forced=forced))
+    again.update(rule_inputs.list_forced_steps(names, every=asked.forceall, forced=forced))
     rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(again)))
 
 
