@@ -6,6 +6,7 @@ version's manifests; what is published now has them all.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, TypeAdapter
@@ -286,7 +287,13 @@ class Manifest(TypedDict):
 
 def validate_manifest(manifest: Manifest) -> None:
     """Hold a manifest against its types. Raises pydantic's ValidationError."""
-    TypeAdapter(Manifest).validate_python(manifest)
+    _adapter().validate_python(manifest)
+
+
+@cache
+def _adapter() -> TypeAdapter[Manifest]:
+    """What pydantic makes of the types; it takes longer than any manifest."""
+    return TypeAdapter(Manifest)
 
 
 def make_strict_schema() -> dict[str, Any]:
@@ -300,5 +307,5 @@ def make_strict_schema() -> dict[str, Any]:
 
 def make_schema() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of manifest.json."""
-    body = TypeAdapter(Manifest).json_schema()
+    body = _adapter().json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "manifest.schema.json", **body}
