@@ -34,7 +34,7 @@ MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' +
 )
 BEFORE = ", before"  # how the rows of another commit end
 BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
-ALIKE = 200  # lessons of one kind that are measured at most: more of the same say nothing new
+ALIKE = 200  # lessons that are measured in rows without an aim: more of the same say nothing new
 HOUSE = ("Snakefile", "config.yaml", "workflow", "profiles")
 
 
@@ -120,8 +120,9 @@ def site(bench: Bench, count: int) -> None:
         turns(bench, f"{count} lessons, one lesson's {name} edited", houses,
               lambda folder, change=change: change(sorted((folder / "lessons").iterdir())[count // 2]))  # fmt: skip
     folder = houses[""]
-    bench.note(f"{count} lessons, verified", bench.snakemake(folder, "verify", memory=True))
-    bench.note(f"{count} lessons, all rendered again", bench.snakemake(folder, "-R", "render"))
+    if count <= ALIKE:
+        bench.note(f"{count} lessons, verified", bench.snakemake(folder, "verify", memory=True))
+        bench.note(f"{count} lessons, all rendered again", bench.snakemake(folder, "-R", "render"))
     for house in houses.values():
         shutil.rmtree(house)
 
@@ -154,18 +155,31 @@ def alike(bench: Bench, count: int) -> None:
 
 def bare_graph(bench: Bench, count: int) -> None:
     """Snakemake itself with as many jobs for each lesson as we have, each an output, and nothing to do."""
-    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
-    (folder / "Snakefile").write_text(MANY.format(count=count))
-    (folder / "in").mkdir()
+    folder = _bare_chain(bench, count)
     (folder / "out").mkdir()
-    for number in range(count):
-        (folder / "in" / f"{number}.txt").write_text("")
     for name in CHAIN:
         for number in range(count):
             (folder / "out" / f"{number}.{name}").write_text("")
-    shutil.copytree(PROJECT / "profiles", folder / "profiles")
     bench.median(bare_row(count), bench.runs, lambda: bench.snakemake(folder))
     shutil.rmtree(folder)
+
+
+def bare_jobs(bench: Bench, count: int) -> None:
+    """The same with every `cp` to do: what a rule for every step costs before a step of ours has begun."""
+    folder = _bare_chain(bench, count)
+    bench.note(f"bare Snakemake, {len(CHAIN) * count} jobs", bench.snakemake(folder))
+    shutil.rmtree(folder)
+
+
+def _bare_chain(bench: Bench, count: int) -> Path:
+    """A workflow of `cp` with nothing done yet."""
+    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
+    (folder / "Snakefile").write_text(MANY.format(count=count))
+    (folder / "in").mkdir()
+    for number in range(count):
+        (folder / "in" / f"{number}.txt").write_text("")
+    shutil.copytree(PROJECT / "profiles", folder / "profiles")
+    return folder
 
 
 def bare_row(count: int) -> str:
@@ -231,6 +245,7 @@ def main() -> None:
         for size in sizes[1:]:
             if size <= ALIKE:
                 alike(bench, size)
+                bare_jobs(bench, size)
             site(bench, size)
         if len(sizes) > 1:
             bare_graph(bench, sizes[-1])
