@@ -20,7 +20,7 @@ rule all:
 
 
 onstart:
-    snakemake_session.without_throttle(workflow)
+    snakemake_session.remove_throttle(workflow)
 
 
 onerror:

@@ -378,14 +378,14 @@ def test_a_server_that_does_not_start_is_told_once(run: Run) -> None:
 
 def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """After a while: another one holds the folder, and does not listen."""
-    monkeypatch.setattr(command_client, "PATIENCE", 0.3)
+    monkeypatch.setattr(command_client, "TIMEOUT", 0.3)
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     handle = os.open(folder, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(SystemExit, match="the server of this run does not start"):
-        command_client.connected(str(folder), str(os.getpid()), command_server.start_time(os.getpid()))
+        command_client.connect(str(folder), str(os.getpid()), command_server.start_time(os.getpid()))
     os.close(handle)
 
 
@@ -405,13 +405,13 @@ def test_a_process_is_known_by_its_start() -> None:
         start = command_server.start_time(one.pid)
         assert start.isdigit()
         assert command_server.start_time(one.pid) == start
-        with command_server._life(one.pid, start) as life:
+        with command_server._watch_process(one.pid, start) as life:
             assert life is not None
             assert select.select([life], [], [], 0)[0] == []
             one.kill()
             assert select.select([life], [], [], PATIENCE)[0] == [life]
         for told in (start, "1"):
-            with command_server._life(one.pid, told) as life:
+            with command_server._watch_process(one.pid, told) as life:
                 assert life is not None
                 assert select.select([life], [], [], 0)[0] == [life]
     assert command_server.start_time(one.pid) == ""
@@ -425,10 +425,10 @@ def test_where_a_process_cannot_be_watched_it_is_looked_for(monkeypatch: pytest.
         raise error
 
     monkeypatch.setattr(os, "pidfd_open", refused)
-    monkeypatch.setattr(command_server, "LOOK", 0.05)
+    monkeypatch.setattr(command_server, "POLL", 0.05)
     with subprocess.Popen(["sleep", "60"]) as one, socket.create_server(("127.0.0.1", 0)) as listener:
         monkeypatch.setattr(sys, "argv", ["", "", str(one.pid)])
-        with command_server._life(one.pid, command_server.start_time(one.pid)) as life:
+        with command_server._watch_process(one.pid, command_server.start_time(one.pid)) as life:
             assert life is None
             serving = threading.Thread(target=lambda: command_server._serve(listener, life, []))
             serving.start()

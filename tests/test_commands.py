@@ -16,7 +16,7 @@ from lessonpress import sandbox
 from lessonpress.build import artifact, code_digest, steps
 from lessonpress.build.steps import Made
 from lessonpress.cli import command_line, commands, main
-from lessonpress.cli.commands import Told
+from lessonpress.cli.commands import Arguments
 from lessonpress.core import atomic_io, canonical_json, variables
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
@@ -81,12 +81,12 @@ def wrong(slug: str = SLUG) -> None:
 
 
 PARSED = {
-    "echo": Told(("echo",)),
-    "echo other --key 0a": Told(("echo", "other"), "0a"),
-    "--receipt work/x.json": Told((), None, Path("work/x.json")),
-    "echo --set a.b=c --set d==e --set f=": Told(("echo",), overrides=("a.b=c", "d==e", "f=")),
-    "--key 0a echo --key 0b": Told(("echo",), "0b"),
-    "": Told(()),
+    "echo": Arguments(("echo",)),
+    "echo other --key 0a": Arguments(("echo", "other"), "0a"),
+    "--receipt work/x.json": Arguments((), None, Path("work/x.json")),
+    "echo --set a.b=c --set d==e --set f=": Arguments(("echo",), overrides=("a.b=c", "d==e", "f=")),
+    "--key 0a echo --key 0b": Arguments(("echo",), "0b"),
+    "": Arguments(()),
     "echo --config other.yaml": None,
     "echo --key": None,
     "--help": None,
@@ -99,7 +99,7 @@ PARSED = {
 @pytest.mark.parametrize("line", PARSED)
 def test_words_of_a_rule_need_no_option_parser(line: str) -> None:
     """What a rule says is understood here; all else is left to the parser, and never guessed at."""
-    assert commands.parsed(line.split()) == PARSED[line]
+    assert commands.parse_arguments(line.split()) == PARSED[line]
 
 
 def test_a_rules_command_imports_no_option_parser(typed: Typed) -> None:
@@ -331,7 +331,7 @@ def test_verdicts_go_into_files_and_reports(typed: Typed, monkeypatch: pytest.Mo
         asked.append(slug)
         return verify.Verdict(slug, verify.IDENTICAL, "1" * 16, "byte for byte", numbers={"a": 1}, seconds=2.0)
 
-    monkeypatch.setattr(verify, "lesson", verdict)
+    monkeypatch.setattr(verify, "verify_lesson", verdict)
     for name in ("earlier/echo.json", "0a/kept.txt"):
         atomic_io.write(Path("work/verify/_runs") / name, "x")
     atomic_io.write(Path("work/verify/echo/file"), "x")
@@ -349,7 +349,8 @@ def test_verdicts_go_into_files_and_reports(typed: Typed, monkeypatch: pytest.Mo
 
 def test_a_report_of_any_folder_removes_nothing_but_verdicts(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever folder somebody names, its neighbours are none of the command's business."""
-    monkeypatch.setattr(verify, "lesson", lambda config, slug: verify.Verdict(slug, verify.IDENTICAL, "1" * 16, "same"))
+    same = verify.IDENTICAL
+    monkeypatch.setattr(verify, "verify_lesson", lambda config, slug: verify.Verdict(slug, same, "1" * 16, "same"))
     assert typed("report", "work")[0] == 0
     assert Path("lessons", SLUG, "lesson.yaml").exists()
 

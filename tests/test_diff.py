@@ -59,7 +59,7 @@ def test_there_is_nothing_before_the_first(house: Config) -> None:
 
 def test_the_words_tell_each_edit(house: Config, tmp_path: Path) -> None:
     """Prose by its key, a check by its margin, files by their sizes; nothing is claimed of the numbers."""
-    told = diff.words(diff.diff(house, SLUG, out=tmp_path / "page.html"))
+    told = diff.format_changes(diff.diff(house, SLUG, out=tmp_path / "page.html"))
     assert "because of: prose (1 key)" in told
     assert "  prose  title: One <b> → Two & more" in told
     assert "  checks  check_it: passes, margin 0.5 → 0.75" in told
@@ -70,7 +70,7 @@ def test_a_revision_does_not_differ_from_itself(house: Config, tmp_path: Path) -
     """The same revision twice: nothing changed, in words and on the page."""
     one = names(house)[0]
     found = diff.diff(house, SLUG, one, one, out=tmp_path / "page.html")
-    assert diff.words(found) == f"{one}: nothing changed"
+    assert diff.format_changes(found) == f"{one}: nothing changed"
     assert "nothing changed" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -144,7 +144,7 @@ def test_numbers_and_graph_are_drawn(house: Config, tmp_path: Path) -> None:
     found = revision_diff.compare_revisions(old, new)
     [gap] = found.numbers.gaps
     assert gap.absolute == pytest.approx(0.5)
-    page = report.page(found, old, new, title="What changed")
+    page = report.render_page(found, old, new, title="What changed")
     assert gap.where() in page
     assert 'class="heatmap"' in page
     assert 'data-id="new@Pair#0" data-change="added"' in page
@@ -156,5 +156,5 @@ def test_numbers_and_graph_are_drawn(house: Config, tmp_path: Path) -> None:
 def test_a_difference_of_no_numbers_is_nothing() -> None:
     """New minus old: 0 where both are the same number or none, the plain difference elsewhere."""
     nan, inf = float("nan"), float("inf")
-    away = report.difference(np.array([1.0, nan, inf, 3.0]), np.array([1.5, nan, inf, 3.0]))
+    away = report.subtract(np.array([1.0, nan, inf, 3.0]), np.array([1.5, nan, inf, 3.0]))
     np.testing.assert_array_equal(away, [0.5, 0.0, 0.0, 0.0])

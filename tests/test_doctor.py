@@ -30,7 +30,7 @@ def made(root: Path) -> Config:
     config = tiny.at(root)
     for title in ("One", "Two", "Three"):
         tiny.published(config, title, note=f"note {title}")
-    site.site(config)
+    site.write_site(config)
     return config
 
 
@@ -54,9 +54,9 @@ def names(config: Config) -> list[str]:
 
 def test_a_sound_site_has_no_faults(house: Config) -> None:
     """Nothing to tell, and nothing written."""
-    assert doctor.doctor(house) == []
-    assert doctor.words([]) == "Everything that is published is consistent."
-    assert doctor.doctor(house.model_copy(update={"results": "nowhere"})) == []
+    assert doctor.find_faults(house) == []
+    assert doctor.format_faults([]) == "Everything that is published is consistent."
+    assert doctor.find_faults(house.model_copy(update={"results": "nowhere"})) == []
 
 
 Edit = Callable[[dict[str, Any]], object]
@@ -84,8 +84,8 @@ def test_an_edited_history_is_found(house: Config, edit: str, sealed: bool) -> N
         del text[history.SEAL]
     plain = json.dumps(text, indent=2, ensure_ascii=False) + "\n"
     path.write_text(history.serialise(text) if sealed else plain, "utf-8")
-    site.site(house)
-    found = [fault.where for fault in doctor.doctor(house)]
+    site.write_site(house)
+    found = [fault.where for fault in doctor.find_faults(house)]
     if edit == "another note" and sealed:
         assert found == []  # only a commit can tell: see below
     else:
@@ -99,7 +99,8 @@ def test_any_flipped_bit_of_a_history_is_found(house: Config, step: int) -> None
     data = bytearray(path.read_bytes())
     data[(len(data) - 1) * step // 99] ^= 1 << step % 8
     path.write_bytes(bytes(data))
-    assert any(history.FILE in fault.where for fault in integrity.of_lesson(Path(house.results) / "models", SLUG))
+    faults = integrity.find_lesson_faults(Path(house.results) / "models", SLUG)
+    assert any(history.FILE in fault.where for fault in faults)
 
 
 def test_a_history_merged_by_hand_can_be_sealed(house: Config) -> None:
@@ -109,8 +110,8 @@ def test_a_history_merged_by_hand_can_be_sealed(house: Config) -> None:
     text["revisions"] = [one, three, {**two, "reasons": ["prose"]}]
     path.write_text(json.dumps(text), encoding="utf-8")
     assert prune.accept(house, SLUG) == f"{SLUG}: sealed; current is {two['revision']}"
-    site.site(house)
-    assert doctor.doctor(house) == []
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
     shutil.rmtree(house.published(SLUG) / one["revision"])
     with pytest.raises(LessonError, match="has no folder"):
         prune.accept(house, SLUG)
@@ -120,7 +121,7 @@ def test_a_folder_that_is_gone_or_unknown_is_found(house: Config) -> None:
     """The history names what is not there, or does not name what is."""
     folder = house.published(SLUG)
     (folder / names(house)[0]).rename(folder / ("a" * 16))
-    words = doctor.words(doctor.doctor(house))
+    words = doctor.format_faults(doctor.find_faults(house))
     assert f"{names(house)[0]}: the history names this revision, but its folder is gone" in words
     assert f"{'a' * 16}: the history does not name this revision" in words
     assert "not the folder's name" in words
@@ -135,14 +136,15 @@ def test_a_folder_has_one_line(house: Config) -> None:
     for path in lost:
         path.unlink()
     (folder / "plan.json").write_text("{}", encoding="utf-8")
-    found = [fault for fault in doctor.doctor(house) if f"/{folder.name}" in fault.where]
+    found = [fault for fault in doctor.find_faults(house) if f"/{folder.name}" in fault.where]
     assert len(found) > len(lost)
-    [line] = doctor.words(found).splitlines()
+    [line] = doctor.format_faults(found).splitlines()
     assert f"the file is missing (worker/{lost[0].name}, " in line
     assert f"and {len(lost) - 3} more)" in line
     assert "its bytes are not the published ones (plan.json)" in line
     shutil.rmtree(folder)
-    lines = [line for line in doctor.words(doctor.doctor(house)).splitlines() if line.startswith(f"models/{SLUG}/")]
+    words = doctor.format_faults(doctor.find_faults(house))
+    lines = [line for line in words.splitlines() if line.startswith(f"models/{SLUG}/")]
     assert [line.split(":")[0] for line in lines] == [f"models/{SLUG}/{folder.name}"]
     assert f"git checkout HEAD -- {folder}" in lines[0]
 
@@ -150,7 +152,7 @@ def test_a_folder_has_one_line(house: Config) -> None:
 def test_the_doctor_does_not_send_anybody_to_the_doctor(house: Config) -> None:
     """Where the pages cannot be made, the reason is told, and not once more who could tell it."""
     (house.published(SLUG) / names(house)[2] / "manifest.json").write_text("no JSON", encoding="utf-8")
-    words = doctor.words(doctor.doctor(house))
+    words = doctor.format_faults(doctor.find_faults(house))
     assert "the pages cannot be made" in words
     assert "lessonpress doctor`" not in words
 
@@ -161,32 +163,32 @@ def test_a_folder_that_was_made_again_can_be_accepted(house: Config) -> None:
     shutil.rmtree(house.published(SLUG) / three)
     work = tiny.rendered(house, "Three", at="2028-08-08T00:00:00+00:00")
     assert publish.publish(work).words == f"{SLUG}: revision {three} is back in its place"
-    site.site(house)
-    [fault] = doctor.doctor(house)
+    site.write_site(house)
+    [fault] = doctor.find_faults(house)
     assert fault.what.startswith(f"revision {three} was made at 2028-08-08T00:00:00+00:00, but published at 2026-01-01")
     assert f"lessonpress doctor --accept {SLUG}" in fault.mend
     prune.accept(house, SLUG)
-    site.site(house)
-    assert doctor.doctor(house) == []
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
 
 
 def test_what_a_killed_publisher_left_is_found_and_goes(house: Config) -> None:
     """The doctor names it; the next publication removes it."""
     left = house.published(SLUG) / ".0123456789abcdef.tmp-77"
     left.mkdir()
-    assert [fault.where for fault in doctor.doctor(house)] == [f"models/{SLUG}/{left.name}"]
+    assert [fault.where for fault in doctor.find_faults(house)] == [f"models/{SLUG}/{left.name}"]
     publish.publish(steps.open_build(house, SLUG))
-    assert doctor.doctor(house) == []
+    assert doctor.find_faults(house) == []
 
 
 def test_a_lesson_without_a_source_is_told(house: Config) -> None:
     """Until it is retired; then its pages stay, say so, and the catalogue leaves it out."""
     shutil.rmtree(house.lesson(SLUG))
-    [fault] = doctor.doctor(house)
+    [fault] = doctor.find_faults(house)
     assert f"lessonpress retire {SLUG}" in fault.mend
     assert prune.retire(house, SLUG, note="It was a test.").startswith(f"{SLUG}: retired")
-    site.site(house)
-    assert doctor.doctor(house) == []
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
     results = Path(house.results)
     assert f"models/{SLUG}/" not in (results / "index.html").read_text(encoding="utf-8")
     page = (results / "models" / SLUG / "index.html").read_text(encoding="utf-8")
@@ -204,7 +206,7 @@ def test_a_renamed_lesson_leads_to_its_new_name(house: Config) -> None:
         prune.retire(house, SLUG, to="other")
     shutil.copytree(house.published(SLUG), house.published("other"))
     prune.retire(house, SLUG, to="other")
-    site.site(house)
+    site.write_site(house)
     assert 'href="../other/index.html"' in (house.published(SLUG) / "index.html").read_text(encoding="utf-8")
 
 
@@ -241,13 +243,13 @@ def test_pinning_holds_and_lets_go(house: Config) -> None:
 
 def test_the_history_is_listed_newest_first(house: Config) -> None:
     """Dates, reasons, notes, and which one is current."""
-    lines = prune.listed(house, SLUG).splitlines()
+    lines = prune.list_history(house, SLUG).splitlines()
     assert [line.split()[0] for line in lines] == names(house)[::-1]
     assert "“note Three”" in lines[0]
     assert "[current]" in lines[0]
     assert "first publication" in lines[-1]
     tiny.published(house, "One")
-    lines = prune.listed(house, SLUG).splitlines()
+    lines = prune.list_history(house, SLUG).splitlines()
     assert [names(house)[0] in line for line in lines] == [True, False, False, True]
     assert ["[current]" in line for line in lines] == [True, False, False, False]
 
@@ -273,15 +275,15 @@ def test_prune_drops_what_is_in_no_commit(house: Config) -> None:
     git(house.results, "commit", "--quiet", "--allow-empty", "--message", "nothing yet")
     one, two, three = names(house)
     before = told(house)
-    assert sorted(name for _, name in prune.doomed(house)) == sorted((one, two))
+    assert sorted(name for _, name in prune.find_prunable(house)) == sorted((one, two))
     assert told(house) == before
     dropped = prune.prune(house)
     assert sorted(line.split("  ")[0] for line in dropped) == sorted(f"{SLUG}: dropped {name}" for name in (one, two))
     assert "“note One”" in "".join(dropped)
-    assert integrity.revisions(house.published(SLUG)) == [three]
+    assert integrity.list_revisions(house.published(SLUG)) == [three]
     assert [event["reasons"] for event in told(house)["revisions"]] == [["first publication"]]
-    site.site(house)
-    assert doctor.doctor(house) == []
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
 
 
 def test_prune_keeps_what_is_committed_or_pinned(house: Config) -> None:
@@ -296,26 +298,26 @@ def test_prune_keeps_what_is_committed_or_pinned(house: Config) -> None:
     assert prune.prune(house, [SLUG], agreed=[(SLUG, four)]) == []
     [line] = prune.prune(house, [SLUG])
     assert line.startswith(f"{SLUG}: dropped {five}  ")
-    assert {one, two, three, four} < set(integrity.revisions(house.published(SLUG)))
-    site.site(house)
-    assert doctor.doctor(house) == []
+    assert {one, two, three, four} < set(integrity.list_revisions(house.published(SLUG)))
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
 
 
 def test_prune_needs_git(house: Config) -> None:
     """Outside a repository nothing tells what may go, so nothing goes."""
     with pytest.raises(LessonError, match="no git repository"):
         prune.prune(house)
-    assert len(integrity.revisions(house.published(SLUG))) == 3
+    assert len(integrity.list_revisions(house.published(SLUG))) == 3
 
 
 def test_git_tells_of_events_that_were_lost(house: Config) -> None:
     """A history that was shortened or rewritten, and sealed again, no longer continues the committed one."""
     commit(house)
-    assert doctor.doctor(house) == []
+    assert doctor.find_faults(house) == []
     text = history.read_history(house.published(SLUG), SLUG)
     text["revisions"][0]["note"] = "rewritten"
     history.write_history(house.published(SLUG), text)
-    site.site(house)
-    [fault] = doctor.doctor(house)
+    site.write_site(house)
+    [fault] = doctor.find_faults(house)
     assert "lost or changed events" in fault.what
     assert fault.mend.startswith("git checkout HEAD -- ")

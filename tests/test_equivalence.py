@@ -37,7 +37,7 @@ def test_an_array_goes_back_through_its_cut(tensor: str, select: str | None, res
     cut = recorded.select(before, select, reshape)
     published = np.random.default_rng(3).normal(size=cut.shape)
     plan = {"record": [{"id": "it", "tensor": tensor, "select": select, "reshape": reshape}]}
-    after = run_of(equivalence.with_arrays(captured, plan, {"one: it": published}))[tensor]
+    after = run_of(equivalence.substitute_arrays(captured, plan, {"one: it": published}))[tensor]
     np.testing.assert_array_equal(recorded.select(after, select, reshape), published)
     assert (after != before).sum() == published.size
     assert run_of(captured)[tensor].tolist() == before.tolist()  # the capture that was given is as it was
@@ -47,7 +47,7 @@ def test_other_cases_stay() -> None:
     """A case's array goes into that case alone."""
     captured = tiny.capture()
     plan = {"record": [{"id": "it", "tensor": "part.line#0", "select": None, "reshape": None}]}
-    after = equivalence.with_arrays(captured, plan, {"one: it": np.full((2, 3), 7.0)})
+    after = equivalence.substitute_arrays(captured, plan, {"one: it": np.full((2, 3), 7.0)})
     np.testing.assert_array_equal(
         recorded.Runs(after)["two"]["part.line#0"], recorded.Runs(captured)["two"]["part.line#0"]
     )
@@ -56,7 +56,7 @@ def test_other_cases_stay() -> None:
 def test_inputs_go_back_by_case_and_leaf() -> None:
     """A nested input is found by its dotted path, in its own dtype."""
     captured = tiny.capture()
-    after = equivalence.with_inputs(captured, {"one": {"batch.x": np.full((2, 3), 0.1)}})
+    after = equivalence.substitute_inputs(captured, {"one": {"batch.x": np.full((2, 3), 0.1)}})
     np.testing.assert_array_equal(run_of(after)["input:batch.x"], np.full((2, 3), 0.1))
 
 
@@ -69,7 +69,7 @@ def test_cases_take_the_published_numbers(tmp_path: Any) -> None:
             "a": {"arrays": {"m": {"dtype": "float64", "shape": [2], "values": [1.6, 0.0]}}, "metrics": {"total": 4}}
         }
     }
-    assert equivalence.with_cases(new, tmp_path) == {"cases": {"a": {
+    assert equivalence.substitute_cases(new, tmp_path) == {"cases": {"a": {
         "arrays": {"m": {"dtype": "float64", "shape": [2], "values": [1.5, "NaN"]}}, "metrics": {"total": 3},
     }}}  # fmt: skip
 

@@ -58,16 +58,16 @@ def test_every_file_is_covered_by_a_digest_or_made_again(files: dict[str, bytes]
     assert bundle.make_checksums(files) == files["SHA256SUMS"]
     assert bundle.zip_bundle(files, f"{SLUG}-{folder.name}") == files["bundle.zip"]
     assert canonical_json.digest(files["identity.json"]).startswith(folder.name)
-    assert list(integrity.faults(files, SLUG, folder.name)) == []
+    assert list(integrity.find_file_faults(files, SLUG, folder.name)) == []
 
 
 def test_any_bit_of_a_listed_file_is_found(files: dict[str, bytes]) -> None:
     """Every bit of a small file, 500 of a larger one: its digest is no longer the listed one, and it alone is named."""
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
     for name in set(files) - {"SHA256SUMS", "bundle.zip"}:
-        assert integrity.summed(files["SHA256SUMS"], digests) == []
+        assert integrity.compare_sums(files["SHA256SUMS"], digests) == []
         for data in flips(files[name], MANY):
-            found = integrity.summed(files["SHA256SUMS"], {**digests, name: canonical_json.digest(data)})
+            found = integrity.compare_sums(files["SHA256SUMS"], {**digests, name: canonical_json.digest(data)})
             assert found == [(name, "its bytes are not the published ones")]
 
 
@@ -75,7 +75,7 @@ def test_every_bit_of_the_list_of_digests_is_found(files: dict[str, bytes]) -> N
     """All of them: a digest, a name, a space or a line feed of SHA256SUMS that is another one contradicts the files."""
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
     for data in flips(files["SHA256SUMS"], 8 * len(files["SHA256SUMS"])):
-        assert integrity.summed(data, digests), data
+        assert integrity.compare_sums(data, digests), data
 
 
 def test_every_bit_of_the_identity_gives_another_name(files: dict[str, bytes], folder: Path) -> None:
@@ -89,7 +89,7 @@ def test_every_bit_of_the_identity_gives_another_name(files: dict[str, bytes], f
 def test_a_bit_of_what_vouches_for_the_others_is_found(files: dict[str, bytes], folder: Path, name: str) -> None:
     """By the whole integrity of a folder and by name, but where the list contradicts a file that it alone knows."""
     for data in flips(files[name], 60):
-        found = dict(integrity.faults({**files, name: data}, SLUG, folder.name))
+        found = dict(integrity.find_file_faults({**files, name: data}, SLUG, folder.name))
         assert name in found or (name == "SHA256SUMS" and set(found) & identity.DERIVED), found
 
 
@@ -98,10 +98,10 @@ def test_the_list_of_digests_is_blamed_for_its_own_faults(files: dict[str, bytes
     sums = files["SHA256SUMS"].decode()
     without = "".join(line for line in sums.splitlines(keepends=True) if not line.endswith("  plan.json\n"))
     for text in (without, sums.replace("  plan.json", "  plan.jsom"), sums.replace("  CITATION.cff", "  CITATION.cfg")):
-        found = dict(integrity.faults({**files, "SHA256SUMS": text.encode()}, SLUG, folder.name))
+        found = dict(integrity.find_file_faults({**files, "SHA256SUMS": text.encode()}, SLUG, folder.name))
         assert "SHA256SUMS" in found, text
         assert "no file of this revision" not in found.values(), found
-    found = dict(integrity.faults({k: v for k, v in files.items() if k != "SHA256SUMS"}, SLUG, folder.name))
+    found = dict(integrity.find_file_faults({k: v for k, v in files.items() if k != "SHA256SUMS"}, SLUG, folder.name))
     assert set(found) <= {"SHA256SUMS", "bundle.zip"}
 
 
@@ -119,7 +119,7 @@ def test_what_is_no_plain_file_or_folder_is_found(house: Config, tmp_path: Path)
             os.mkfifo(folder / name / "pipe")
         else:
             (folder / name / "empty").mkdir()
-        [fault] = integrity.of_lesson(root, SLUG)
+        [fault] = integrity.find_lesson_faults(root, SLUG)
         path = moved.relative_to(root) if moved else Path(SLUG) / name / case
         assert fault.where == f"models/{path.as_posix()}"
 
@@ -129,10 +129,10 @@ def test_every_bit_of_a_history_is_found(house: Config, tmp_path: Path) -> None:
     shutil.copytree(house.published(SLUG), tmp_path / SLUG, ignore=shutil.ignore_patterns("[0-9a-f]" * 16))
     path, name = tmp_path / SLUG / history.FILE, f"models/{SLUG}/{history.FILE}"
     data = path.read_bytes()
-    assert not [fault for fault in integrity.of_lesson(tmp_path, SLUG) if fault.where == name]
+    assert not [fault for fault in integrity.find_lesson_faults(tmp_path, SLUG) if fault.where == name]
     for other in flips(data, 8 * len(data)):
         path.write_bytes(other)
-        assert [fault for fault in integrity.of_lesson(tmp_path, SLUG) if fault.where == name], other
+        assert [fault for fault in integrity.find_lesson_faults(tmp_path, SLUG) if fault.where == name], other
 
 
 def verifier(folder: Path) -> ModuleType:

@@ -23,7 +23,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = tiny.at(root)
     for title in ("One", "Two"):
         tiny.published(config, title)
-    site.site(config)
+    site.write_site(config)
     for command in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--message", "nothing yet"]):
         subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@example.org", *command], cwd=root, check=True)
     return root

@@ -38,48 +38,48 @@ def finish(settings: Config, slug: str) -> None:
 
 def test_all_mistakes_are_told(house: Config) -> None:
     """By the receipts of the lessons' present states, and those of folders that are no lesson's; good ones are not."""
-    found = mistakes.found(house)
+    found = mistakes.collect_mistakes(house)
     assert {name: len(errors) for name, errors in found.items()} == {"bad": 1, "worse": 2, "No Slug": 1}
     assert found["bad"][0].message().startswith("lessons/bad/lesson.yaml:8: titel: unknown key")
     assert found["No Slug"][0].message().startswith("lessons/No Slug/lesson.yaml:2: slug: 'echo' given")
-    assert mistakes.summary(house, found) == "3 of 5 lessons failed; the others are published."
+    assert mistakes.summarise(house, found) == "3 of 5 lessons failed; the others are published."
 
 
 def test_the_summary_says_what_became_of_the_others(house: Config) -> None:
     """One, some, all."""
-    assert mistakes.summary(house, dict.fromkeys("abcde", ())) == "5 of 5 lessons failed; none is published anew."
+    assert mistakes.summarise(house, dict.fromkeys("abcde", ())) == "5 of 5 lessons failed; none is published anew."
     alone = house.model_copy(update={"lessons": "alone"})
     tiny.write(Path("alone") / "echo")
-    assert mistakes.summary(alone, {"echo": ()}) == "The lesson failed."
+    assert mistakes.summarise(alone, {"echo": ()}) == "The lesson failed."
 
 
 def test_a_mistake_that_was_mended_is_told_no_more(house: Config) -> None:
     """Nor is one of a state that was not finished: whoever failed has told why."""
     tiny.edit(house.lesson("bad") / "lesson.yaml", "titel: x\n", "")
-    assert set(mistakes.found(house)) == {"worse", "No Slug"}
+    assert set(mistakes.collect_mistakes(house)) == {"worse", "No Slug"}
 
 
 def test_a_receipt_that_is_not_whole_tells_nothing(house: Config) -> None:
     """It is due; what it says counts for nothing."""
     for path in Path("work", "bad").glob("*/published.json"):
         os.truncate(path, path.stat().st_size - 1)
-    assert set(mistakes.found(house)) == {"worse", "No Slug"}
+    assert set(mistakes.collect_mistakes(house)) == {"worse", "No Slug"}
 
 
 def test_an_odd_folder_is_a_mistake_whatever_it_holds(house: Config) -> None:
     """A lesson that is good but for its folder's name: no page could have that address."""
     recipe = house.lesson("No Slug") / "lesson.yaml"
     recipe.write_text(recipe.read_text().replace("slug: echo", "slug: No Slug"))
-    [told] = mistakes.found(house)["No Slug"]
+    [told] = mistakes.collect_mistakes(house)["No Slug"]
     assert told.where.startswith("lessons/No Slug")
     long = house.lesson("a" * 101)
     tiny.write(long, recipe=tiny.RECIPE.replace("slug: echo", f"slug: {long.name}"))
-    assert mistakes.found(house)[long.name]
+    assert mistakes.collect_mistakes(house)[long.name]
 
 
 def test_that_there_is_no_mistake_is_written_down(house: Config) -> None:
     """As a whole artifact, so that half a file is none."""
-    mistakes.write_good(Path("work/good/x.json"))
+    mistakes.write_receipt(Path("work/good/x.json"))
     found = artifact.read(Path("work/good/x.json"))
     assert found
     assert found.body == {"good": True}
@@ -88,12 +88,12 @@ def test_that_there_is_no_mistake_is_written_down(house: Config) -> None:
 def test_files_get_their_names(house: Config) -> None:
     """Those of the present state, whole or not at all; what is named already is replaced, and others stay."""
     work, room = steps.open_build(house, "echo"), house.work_dir("echo")
-    mistakes.give_names(house, "echo", work.key, ["cases.csv", "capture.json"])
+    mistakes.copy_to_stable_names(house, "echo", work.key, ["cases.csv", "capture.json"])
     assert sorted(path.name for path in room.iterdir() if path.is_file()) == ["capture.json", "cases.csv"]
     (room / "cases.csv").write_text("of another state")
-    mistakes.give_names(house, "echo", None, ["cases.csv"])
+    mistakes.copy_to_stable_names(house, "echo", None, ["cases.csv"])
     assert (room / "cases.csv").read_bytes() == (work.folder / "cases.csv").read_bytes()
-    assert set(mistakes.NAMED) == {
+    assert set(mistakes.STEP_FILES) == {
         "source.json", "capture.json", "mutants.json", "cases.json", "cases.csv", "checks.json", "rendered.json",
     }  # fmt: skip
 
@@ -102,13 +102,13 @@ def test_a_name_for_what_nobody_makes_is_refused(house: Config) -> None:
     """With the names that there are; a folder is none of them."""
     for name in ("case.csv", "revision", "../echo/cases.csv"):
         with pytest.raises(LessonError, match=r"no step leaves such a file; one of: source\.json, "):
-            mistakes.give_names(house, "echo", None, [name])
+            mistakes.copy_to_stable_names(house, "echo", None, [name])
 
 
 def test_a_lesson_with_a_mistake_gives_no_names(house: Config) -> None:
     """Another workflow must not go on with an empty table."""
     with pytest.raises(LessonErrors, match="unknown key"):
-        mistakes.give_names(house, "bad", None, ["cases.csv"])
+        mistakes.copy_to_stable_names(house, "bad", None, ["cases.csv"])
     assert not (house.work_dir("bad") / "cases.csv").exists()
 
 
@@ -117,8 +117,8 @@ def test_what_is_not_whole_gets_no_name(house: Config) -> None:
     folder = steps.open_build(house, "echo").folder
     ahead = time.time() + 86_400
     os.utime(folder / "cases.csv", (ahead, ahead))
-    mistakes.give_names(house, "echo", None, ["cases.csv"])
+    mistakes.copy_to_stable_names(house, "echo", None, ["cases.csv"])
     assert (folder / "cases.csv").stat().st_mtime <= time.time()
     os.truncate(folder / "cases.csv", 5)
     with pytest.raises(LessonError, match="not as it was written"):
-        mistakes.give_names(house, "echo", None, ["cases.csv"])
+        mistakes.copy_to_stable_names(house, "echo", None, ["cases.csv"])

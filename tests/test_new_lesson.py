@@ -48,7 +48,7 @@ def test_the_modeline_leads_to_the_schema(house: Path) -> None:
 def test_the_schema_alone_is_no_damaged_site(house: Path) -> None:
     """What is written for editors before the first publication is no page that has lost the others."""
     new_lesson.create_lesson(Config(), "mine")
-    assert doctor.doctor(Config()) == []
+    assert doctor.find_faults(Config()) == []
 
 
 def test_no_mark_is_left(house: Path) -> None:

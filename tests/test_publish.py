@@ -65,7 +65,7 @@ def test_a_lesson_that_imports_what_readers_lack_is_refused(
         assert "published revision" in (done.words or "")
         return
     assert done.mistakes[0].message().startswith(told)
-    assert tiny.words(publish.foreign(work)) == tiny.words(done.mistakes)  # which preview warns of
+    assert tiny.words(publish.find_missing_packages(work)) == tiny.words(done.mistakes)  # which preview warns of
     assert not config.published(SLUG).exists()
 
 

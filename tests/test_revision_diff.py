@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress.publishing.report import union
+from lessonpress.publishing.report import merge_layers
 from lessonpress.revision import revision_diff
 from lessonpress.revision.revision_diff import GraphDiff
 
@@ -83,7 +83,7 @@ def test_what_came_went_and_changed() -> None:
     }
     assert (found.connections_added, found.connections_removed) == (("a → c.input",), ("a → b.input",))
     assert found.words() == "1 added, 1 removed, 1 changed, 1 connection added, 1 connection removed"
-    assert [entry["id"] for entry in union(old["layers"], new["layers"])] == ["a", "c", "b"]
+    assert [entry["id"] for entry in merge_layers(old["layers"], new["layers"])] == ["a", "c", "b"]
 
 
 IDENTITY = {"digests": {}, "recorded": {}, "weights": "", "files": {}, "torch": "2"}

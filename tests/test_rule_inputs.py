@@ -43,7 +43,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = tiny.at(root)
     work = tiny.rendered(settings, "One")
     assert not publish.publish(work, receipt=Path(state(settings).receipt(SLUG))).mistakes
-    site.site(settings)
+    site.write_site(settings)
     return root
 
 
@@ -52,7 +52,7 @@ def house(template: Path, tmp_path: Path) -> Config:
     """Give a copy of it, with a receipt of its pages; the name of that one hangs on the folder's."""
     shutil.copytree(template, tmp_path / "house")
     settings = tiny.at(tmp_path / "house")
-    assert site.site(settings, receipt=Path(state(settings).site)) == "site: unchanged"
+    assert site.write_site(settings, receipt=Path(state(settings).site)) == "site: unchanged"
     return settings
 
 

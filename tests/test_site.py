@@ -35,7 +35,7 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_an_empty_site_has_a_catalogue_and_the_schema(tmp_path: Path) -> None:
     """Before the first lesson there is a page that says so, and the schema that readers check with."""
     config = published(tmp_path)
-    site.site(config)
+    site.write_site(config)
     results = tmp_path / "results"
     assert (results / "index.html").is_file()
     jsonschema.Draft202012Validator.check_schema(canonical_json.read(results / "schema" / "manifest.schema.json"))
@@ -44,7 +44,7 @@ def test_an_empty_site_has_a_catalogue_and_the_schema(tmp_path: Path) -> None:
 def test_every_lesson_has_its_page_and_its_place_in_the_catalogue(tmp_path: Path) -> None:
     """The catalogue links each lesson's page, the page each revision, all by relative links."""
     config = published(tmp_path, "first", "second")
-    site.site(config)
+    site.write_site(config)
     catalogue = (tmp_path / "results" / "index.html").read_text()
     assert "models/first/" in catalogue
     assert "Title of second" in catalogue
@@ -58,19 +58,19 @@ def test_every_lesson_has_its_page_and_its_place_in_the_catalogue(tmp_path: Path
 def test_a_page_that_is_right_stays_as_it_is(tmp_path: Path) -> None:
     """Writing the site twice changes no time and no byte."""
     config = published(tmp_path, "first")
-    assert site.site(config) != "site: unchanged"
+    assert site.write_site(config) != "site: unchanged"
     before = state(tmp_path / "results")
-    assert site.site(config) == "site: unchanged"
+    assert site.write_site(config) == "site: unchanged"
     assert state(tmp_path / "results") == before
 
 
 def test_only_what_changed_is_written(tmp_path: Path) -> None:
     """A new lesson moves the catalogue and makes its own page; the other lesson's page keeps its time."""
     config = published(tmp_path, "first")
-    site.site(config)
+    site.write_site(config)
     before = state(config.published("first"))
     published(tmp_path, "second")
-    site.site(config)
+    site.write_site(config)
     assert state(config.published("first")) == before
     assert (config.published("second") / "index.html").is_file()
 
@@ -79,19 +79,20 @@ def test_only_what_changed_is_written(tmp_path: Path) -> None:
 def test_a_page_with_other_bytes_is_written_again(tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
     """Other line ends, or bytes that are no text: the page is what the revisions give, byte for byte."""
     config = published(tmp_path, "first")
-    site.site(config)
+    site.write_site(config)
     page = tmp_path / "results" / "index.html"
     before = page.read_bytes()
     page.write_bytes(edit(before))
-    assert [fault.where for fault in verify.pages(config)] == ["index.html"]
-    assert site.site(config) == f"site: 1 of {len(site.pages(tmp_path / 'results', config.site))} pages changed"
+    assert [fault.where for fault in verify.find_page_faults(config)] == ["index.html"]
+    pages = site.make_pages(tmp_path / "results", config.site)
+    assert site.write_site(config) == f"site: 1 of {len(pages)} pages changed"
     assert page.read_bytes() == before
 
 
 def test_the_receipt_tells_all_that_the_pages_rest_on(tmp_path: Path) -> None:
     """Every page, history, manifest by its digest as it is published: what is another one later is noticed."""
     config = published(tmp_path, "first")
-    site.site(config, receipt=tmp_path / "receipt.json")
+    site.write_site(config, receipt=tmp_path / "receipt.json")
     found = artifact.read(tmp_path / "receipt.json")
     assert found
     told = found.body["files"]
@@ -108,7 +109,7 @@ def test_the_receipt_does_not_tell_what_changed_meanwhile(tmp_path: Path, monkey
     before = canonical_json.digest_file(path)
     catalogue = lambda *given, **more: (path.write_text("{}"), made(*given, **more))[1]  # noqa: E731
     monkeypatch.setattr(site.site_pages, "render_catalogue", catalogue)
-    site.site(config, receipt=tmp_path / "receipt.json")
+    site.write_site(config, receipt=tmp_path / "receipt.json")
     found = artifact.read(tmp_path / "receipt.json")
     assert found
     assert found.body["files"]["models/first/revisions.json"] == before != canonical_json.digest_file(path)
@@ -117,7 +118,7 @@ def test_the_receipt_does_not_tell_what_changed_meanwhile(tmp_path: Path, monkey
 def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each page is the old one or the new one, never a part."""
     config = published(tmp_path, "first")
-    site.site(config)
+    site.write_site(config)
     published(tmp_path, "second")
     old = {path: content for path, (_, content) in state(tmp_path / "results").items()}
 
@@ -126,25 +127,25 @@ def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(Exception, match="No space"):
-        site.site(config)
+        site.write_site(config)
     assert {path: content for path, (_, content) in state(tmp_path / "results").items()} == old
 
 
 def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is as it was is neither read nor made; the pages are those that are made from nothing."""
     config = published(tmp_path, "first", "second")
-    site.site(config)
+    site.write_site(config)
     made: list[str] = []
     history_page = site.site_pages.render_history
     noted = lambda slug, *rest: (made.append(slug), history_page(slug, *rest))[1]  # noqa: E731
     monkeypatch.setattr(site.site_pages, "render_history", noted)
-    assert site.site(config) == "site: unchanged"
+    assert site.write_site(config) == "site: unchanged"
     assert made == []
     told = history.read_history(config.published("second"), "second")
     history.write_history(config.published("second"), {**told, "pinned": told["current"]})
-    assert site.site(config) == "site: 1 of 6 pages changed"
+    assert site.write_site(config) == "site: 1 of 6 pages changed"
     assert made == ["second"]
-    for path, text in site.pages(Path(config.results), config.site).items():
+    for path, text in site.make_pages(Path(config.results), config.site).items():
         assert path.read_text(encoding="utf-8") == text
 
 
@@ -154,16 +155,16 @@ def test_a_lesson_may_be_called_as_a_part_of_a_receipt(
 ) -> None:
     """It is remembered as any other."""
     config = published(tmp_path, "first", slug)
-    site.site(config)
+    site.write_site(config)
     monkeypatch.setattr(site.site_pages, "render_history", lambda *given: pytest.fail("a lesson was read again"))
-    assert site.site(config) == "site: unchanged"
+    assert site.write_site(config) == "site: unchanged"
 
 
 @pytest.mark.parametrize("lost", ["page", "manifest", "settings", "memory", "nonsense"])
 def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     """An edited page, another manifest, other settings, and a memory that is gone or says what nobody said."""
     config = published(tmp_path, "first", "second")
-    site.site(config)
+    site.write_site(config)
     folder = config.published("first")
     if lost == "page":
         (folder / "index.html").write_text("edited")
@@ -173,11 +174,11 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     elif lost == "settings":
         config = config.model_copy(update={"site": config.site.model_copy(update={"title": "Other lessons"})})
     elif lost == "nonsense":
-        memory = site.Memory(tmp_path / "work" / "pages.json", config.site)
+        memory = site.PageMemory(tmp_path / "work" / "pages.json", config.site)
         assert set(memory.known) == {"first", "second"}
         artifact.write(memory.file, memory.base, {"lessons": {"first": 5, "second": {}}})
     else:
         (tmp_path / "work" / "pages.json").write_text("[")
-    site.site(config)
-    for path, text in site.pages(Path(config.results), config.site).items():
+    site.write_site(config)
+    for path, text in site.make_pages(Path(config.results), config.site).items():
         assert path.read_text(encoding="utf-8") == text

@@ -22,10 +22,10 @@ from tests import tiny
 SLUG = "echo"
 WRONG = (None, True, -1.5, "", "../..", "\ud800", "\x1b[31m", [], {}, [1], {"a": 1})
 VERBS: dict[str, Callable[[Config], object]] = {
-    "site": site.site,
-    "doctor": lambda config: doctor.words(doctor.doctor(config)),
-    "history": lambda config: prune.listed(config, SLUG),
-    "diff": lambda config: diff.words(diff.diff(config, SLUG)),
+    "site": site.write_site,
+    "doctor": lambda config: doctor.format_faults(doctor.find_faults(config)),
+    "history": lambda config: prune.list_history(config, SLUG),
+    "diff": lambda config: diff.format_changes(diff.diff(config, SLUG)),
     "publish": lambda config: publish.publish(steps.open_build(config, SLUG)),
     "accept": lambda config: prune.accept(config, SLUG),
 }
@@ -37,7 +37,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Config:
     config = tiny.at(tmp_path_factory.mktemp("template"))
     for title in ("One", "Two"):
         tiny.published(config, title)
-    site.site(config)
+    site.write_site(config)
     tiny.rendered(config, "Three")
     return config
 
@@ -122,7 +122,7 @@ def test_a_files_name_does_nothing_to_the_terminal(template: Config, tmp_path: P
     config = copied(template, tmp_path / "house")
     for folder in (Path(config.results), config.published(SLUG), next(config.published(SLUG).glob("*/worker"))):
         (Path(os.fsdecode(bytes(folder) + b"/" + name))).touch()
-    words = doctor.words(doctor.doctor(config))
+    words = doctor.format_faults(doctor.find_faults(config))
     assert len(words.encode().splitlines()) == 3
     assert "\x1b" not in words
-    assert len(list(verify.pages(config))) == 1
+    assert len(list(verify.find_page_faults(config))) == 1

@@ -41,12 +41,12 @@ def test_good_is_no_drift_and_no_fault() -> None:
 )
 def test_the_summary_counts(verdicts: list[Verdict], around: list[Fault], words: str) -> None:
     """One sentence says it all."""
-    assert verify.summary(verdicts, around) == words
+    assert verify.summarise(verdicts, around) == words
 
 
 def test_the_table_names_every_lesson_and_fault() -> None:
     """A line a lesson, its faults below it; a lesson that is damaged is not called identical."""
-    lines = verify.table([GOOD, HURT, BAD], AROUND).splitlines()
+    lines = verify.format_table([GOOD, HURT, BAD], AROUND).splitlines()
     assert lines[0].split()[:2] == ["a", "identical"]
     assert lines[1].split()[:2] == ["d", "damaged"]
     assert lines[2] == "  models/d/x: its bytes are others. Mend it."
@@ -55,7 +55,7 @@ def test_the_table_names_every_lesson_and_fault() -> None:
 
 def test_junit_is_well_formed_and_counts() -> None:
     """Two cases a lesson and one for the pages; characters that XML cannot hold are replaced."""
-    root = ElementTree.fromstring(verify.junit([GOOD, BAD, HURT], AROUND).encode())
+    root = ElementTree.fromstring(verify.format_junit([GOOD, BAD, HURT], AROUND).encode())
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures")) == ("7", "3")
     failed = {(case.get("classname"), case.get("name")) for case in suite if len(case)}
@@ -64,7 +64,7 @@ def test_junit_is_well_formed_and_counts() -> None:
 
 def test_markdown_cells_hold_their_text() -> None:
     """A bar or an angle bracket in a message does not break the table."""
-    rows = [line for line in verify.markdown([GOOD, BAD], AROUND).splitlines() if line.startswith("|")]
+    rows = [line for line in verify.format_markdown([GOOD, BAD], AROUND).splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
     assert "<b>" not in rows[-1]
@@ -76,12 +76,12 @@ def test_what_was_found_can_be_judged_later(
     """The report says what the verification said; without a report that is a mistake with a way out."""
     config = tiny.at(tmp_path)
     with pytest.raises(LessonError, match="Run `lessonpress verify` first"):
-        verify.recorded(config)
-    monkeypatch.setattr(verify, "lesson", lambda _, slug: {"a": GOOD, "c": BAD}[slug])
+        verify.judge_last_report(config)
+    monkeypatch.setattr(verify, "verify_lesson", lambda _, slug: {"a": GOOD, "c": BAD}[slug])
     for slugs, good in ((["a"], True), (["a", "c"], False)):
         assert verify.verify(config, slugs) is good
         capsys.readouterr()
-        assert verify.recorded(config) is good
+        assert verify.judge_last_report(config) is good
         assert ("c: prose" in capsys.readouterr().out) is not good
 
 
@@ -90,7 +90,7 @@ def house(tmp_path: Path) -> Config:
     """Give a repository with one published lesson whose source is gone: nothing needs a worker."""
     config = tiny.at(tmp_path)
     tiny.published(config, "One")
-    site.site(config)
+    site.write_site(config)
     shutil.rmtree(config.lesson("echo"))
     return config
 
@@ -104,7 +104,7 @@ def test_a_lesson_without_a_source_is_drift_until_it_is_retired(
     path = house.published("echo") / "revisions.json"
     published = history.read_history(path.parent, "echo")
     history.write_history(path.parent, history.retire_lesson(published, "2026-01-01T00:00:00+00:00", None, None))
-    site.site(house)
+    site.write_site(house)
     assert verify.verify(house) is True
     assert "retired" in capsys.readouterr().out
     told = json.loads((Path(house.work) / "verify" / "report.json").read_text(encoding="utf-8"))

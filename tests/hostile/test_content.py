@@ -120,7 +120,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Config:
     tiny.write(config.lesson(SLUG), recipe=mutations.written(recipe()), model=MODEL, checks=CHECKS)
     (config.lesson(SLUG) / "{{ 7*7 }}<b>'\".py").write_text("# </script><u>\n", encoding="utf-8")
     assert not publish.publish(tiny.made(config, SLUG), note=visible(NASTY)).mistakes
-    site.site(config)
+    site.write_site(config)
     return config
 
 

@@ -29,7 +29,7 @@ def published(config: Config) -> LessonBuild:
     """Take the lesson all the way; answers the build that was published."""
     work = tiny.made(config)
     assert not publish.publish(work).mistakes
-    site.site(config)
+    site.write_site(config)
     return work
 
 

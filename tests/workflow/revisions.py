@@ -27,7 +27,7 @@ def publish_again(house: House, *, note: str | None = None) -> str:
     """Take the tiny lesson all the way in this process; answers what publish said."""
     done = publish.publish(regenerated(house), note=note)
     assert not done.mistakes
-    site.site(house.settings)
+    site.write_site(house.settings)
     return str(done.words)
 
 

@@ -185,7 +185,7 @@ def renewing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
     house = second(template, tmp_path_factory.mktemp("renewing") / "house")
     published(house.settings)
     stopped(house)
-    return complete(house, site.site)
+    return complete(house, site.write_site)
 
 
 def published(config: Config) -> None:
@@ -201,7 +201,7 @@ def complete(house: House, act: Callable[[Config], object]) -> Site:
     shutil.copytree(house.folder, other.folder)
     act(other.settings)
     done = files(other.folder / "results")
-    site.site(other.settings)
+    site.write_site(other.settings)
     [old] = history.read_history(house.published, TINY)["revisions"][:1]
     new = history.read_history(other.published, TINY)["current"]
     before, after = (files(each.folder / "results") for each in (house, other))
@@ -223,7 +223,7 @@ def check_state(house: House, given: Site) -> None:
         assert found[name] == given.new[name], name
     for name in house.revisions():
         if not name.startswith("."):
-            assert integrity.of_revision(house.published / name, TINY) == []
+            assert integrity.find_revision_faults(house.published / name, TINY) == []
     told = history.read_history(house.published, TINY)
     assert told["current"] in given.revisions
     assert all((house.published / event["revision"]).is_dir() for event in told["revisions"])
@@ -242,8 +242,8 @@ def check_finished(house: House, given: Site) -> None:
     config = house.settings
     assert files(house.folder / "results") == given.new
     assert not list((house.folder / "results").rglob(lock.LEFT))
-    assert integrity.of_lesson(house.folder / "results" / "models", TINY) == []
-    assert list(verify.pages(config)) == []
+    assert integrity.find_lesson_faults(house.folder / "results" / "models", TINY) == []
+    assert list(verify.find_page_faults(config)) == []
     assert history.read_history(house.published, TINY)["current"] == given.revisions[1]
 
 
@@ -368,7 +368,7 @@ def test_a_refusing_disk_is_one_clear_message(
             assert (done.returncode, len(said.strip().splitlines())) == (1, 1), (point, said)
             assert message in said, (point, said)
         published(house.settings)
-        site.site(house.settings)
+        site.write_site(house.settings)
         check_finished(house, given)
         shutil.rmtree(house.folder)
     assert failed >= 4
@@ -390,12 +390,12 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, [TINY, other] * 4)) == [0] * 8
-    site.site(house.settings)
+    site.write_site(house.settings)
     models = house.folder / "results" / "models"
     for slug, events in ((TINY, 2), (other, 1)):
         assert len(history.read_history(models / slug, slug)["revisions"]) == events
-        assert integrity.of_lesson(models, slug) == []
-    assert list(verify.pages(house.settings)) == []
+        assert integrity.find_lesson_faults(models, slug) == []
+    assert list(verify.find_page_faults(house.settings)) == []
 
 
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:

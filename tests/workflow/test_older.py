@@ -28,28 +28,28 @@ def older(tmp_path: Path, project: Path) -> House:
     packed = (project / "tests" / "data" / "older.tar.xz").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(house.published.parent, filter="data")
-    site.site(house.settings)
+    site.write_site(house.settings)
     return house
 
 
 def test_they_are_whole_and_can_be_read(older: House) -> None:
     """Digests, history and differences: nothing asks an old revision for what it never had."""
     config = older.settings
-    assert doctor.doctor(config) == []
+    assert doctor.find_faults(config) == []
     one, two = older.revisions()[::-1]
     assert "templatesSha256" not in canonical_json.read(older.published / one / "manifest.json")["provenance"]
     found = diff.diff(config, TINY)
     assert (found.old, found.new, found.reasons) == (one, two, ("prose",))
-    assert [line.split()[0] for line in prune.listed(config, TINY).splitlines()] == [two, one]
+    assert [line.split()[0] for line in prune.list_history(config, TINY).splitlines()] == [two, one]
     shutil.rmtree(older.published / one / "worker")
-    assert [fault.where for fault in integrity.of_revision(older.published / one, TINY)]
+    assert [fault.where for fault in integrity.find_revision_faults(older.published / one, TINY)]
 
 
 def test_a_new_revision_stands_beside_them(older: House) -> None:
     """Other words are told apart from other templates; publishing adds, and then all of it verifies."""
     config, before = older.settings, older.bytes()
     older.edit("lesson.yaml", "What can a shift", "What may a shift")
-    drift = verify.lesson(config, TINY)
+    drift = verify.verify_lesson(config, TINY)
     assert drift.faults == ()
     assert drift.changes is not None
     assert {"prose", "templates"} <= set(drift.changes["reasons"])
@@ -59,7 +59,7 @@ def test_a_new_revision_stands_beside_them(older: House) -> None:
     after = older.bytes()
     assert all(after[name] == data for name, data in before.items() if "/" in name.removeprefix(f"models/{TINY}/"))
     assert verify.verify(config) is True
-    assert doctor.doctor(config) == []
+    assert doctor.find_faults(config) == []
     last = history.read_history(older.published, TINY)["revisions"][-1]
     assert {"prose", "templates"} <= set(last["reasons"])
     assert str(publish.publish(regenerated(older)).words).startswith(f"{TINY}: unchanged")

@@ -87,7 +87,7 @@ def test_rounding_passes_and_a_nudge_does_not(
 ) -> None:
     """Numbers that differ by 1e-15 are told and pass, by 1e-6 they fail."""
     edit_capture(monkeypatch, lambda capture: nudged(capture, factor))
-    verdict = verify.lesson(published.settings, TINY)
+    verdict = verify.verify_lesson(published.settings, TINY)
     assert verdict.state == state
     assert verdict.good() is (state != "drift")
     assert verdict.numbers is not None
@@ -192,15 +192,15 @@ def test_a_note_is_stored_and_does_nothing_alone(published: House) -> None:
 def test_any_flipped_bit_is_found(revision: Path, tmp_path: Path) -> None:
     """One bit of any file of a revision, wherever it stands, is found, and its file is named."""
     files = {path.relative_to(revision).as_posix(): path.read_bytes() for path in revision.rglob("*") if path.is_file()}
-    assert not list(integrity.faults(files, TINY, revision.name))
+    assert not list(integrity.find_file_faults(files, TINY, revision.name))
     for name, data in files.items():
         for bit in flips(data, 60 if name in integrity.CORE else 4):
-            found = dict(integrity.faults({**files, name: flipped(data, bit)}, TINY, revision.name))
+            found = dict(integrity.find_file_faults({**files, name: flipped(data, bit)}, TINY, revision.name))
             assert found, f"bit {bit} of {name}"
             assert name in found or name == "SHA256SUMS", (name, bit, found)
     folder = copied(revision.parent, tmp_path / TINY)
     (folder / revision.name / "cases.csv").write_bytes(flipped(files["cases.csv"], 77))
-    [fault] = [f for f in integrity.of_lesson(tmp_path, TINY) if "cases.csv" in f.where]
+    [fault] = [f for f in integrity.find_lesson_faults(tmp_path, TINY) if "cases.csv" in f.where]
     assert fault.words().startswith(f"models/{TINY}/{revision.name}/cases.csv: its bytes are not the published ones")
 
 
@@ -208,10 +208,11 @@ def test_any_missing_or_extra_file_is_found(revision: Path) -> None:
     """Every file is missed by name, and a file that does not belong is named."""
     files = {path.relative_to(revision).as_posix(): path.read_bytes() for path in revision.rglob("*") if path.is_file()}
     for name in files:
-        found = dict(integrity.faults({k: v for k, v in files.items() if k != name}, TINY, revision.name))
+        found = dict(integrity.find_file_faults({k: v for k, v in files.items() if k != name}, TINY, revision.name))
         assert name in found, name
     for name in ("notes.txt", "worker/extra.py", ".hidden", "values/x.npy"):
-        assert dict(integrity.faults({**files, name: b""}, TINY, revision.name)) == {name: "no file of this revision"}
+        faults = dict(integrity.find_file_faults({**files, name: b""}, TINY, revision.name))
+        assert faults == {name: "no file of this revision"}
 
 
 def test_earlier_revisions_are_verified_too(published: House) -> None:

@@ -2,7 +2,7 @@
 # the working folder says all settings; a module's folders, for example, a command must be told.
 from lessonpress.cli import snakemake_session
 
-STATE = snakemake_session.read(workflow, config)
+STATE = snakemake_session.read_state(workflow, config)
 LESSONS, WORK, OPTIONS = STATE.declared.lessons, STATE.declared.work, STATE.options
 LESSON = f"{WORK}/{{slug}}/{{key}}"
 RENAMED = workflow.modifier.local_rulename_modifier
@@ -49,18 +49,18 @@ def every_source(wildcards):
 
 def sources(wildcards):
     """Every file of a lesson; their times say nothing, for the key in the outputs' names is their digest."""
-    snakemake_session.work_together(workflow)
-    snakemake_session.hand_on_forced(workflow, RENAMED)
+    snakemake_session.run_as_one_group(workflow)
+    snakemake_session.pass_on_forced_steps(workflow, RENAMED)
     return [ancient(path) for path in STATE.sources(wildcards.slug)]
 
 
 def named(wildcards):
     """The file of the lesson's present state; where the stable name shows another state's, it is given anew."""
-    snakemake_session.do_again(workflow, STATE.stale(wildcards.slug, wildcards.file))
+    snakemake_session.force_files(workflow, STATE.stale(wildcards.slug, wildcards.file))
     return f"{WORK}/{wildcards.slug}/{STATE.key(wildcards.slug)}/{wildcards.file}"
 
 
 def verdicts(wildcards):
     """The verdicts of all lessons in this run, whatever an earlier run has reported."""
-    snakemake_session.do_again(workflow, [f"{STATE.config.work}/verify/report.json"])
+    snakemake_session.force_files(workflow, [f"{STATE.config.work}/verify/report.json"])
     return [f"{STATE.verdicts}/{slug}.json" for slug in STATE.slugs]

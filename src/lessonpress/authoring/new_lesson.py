@@ -33,7 +33,7 @@ def create_lesson(config: Config, slug: str) -> Path:
                          f"Choose another name, or go on with it: lessonpress preview {folder} --watch")  # fmt: skip
     schema = Path(config.results) / "schema" / SCHEMA
     if not schema.is_file():  # the first publication would write the same
-        atomic_io.write(schema, site.schema(SCHEMA))
+        atomic_io.write(schema, site.read_schema(SCHEMA))
     lessons.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=lessons) as beside:
         made = Path(beside) / slug

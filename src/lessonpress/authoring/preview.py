@@ -50,7 +50,8 @@ def make_preview(config: Config, path: Path, out: Path | None = None) -> Preview
         work = steps.open_build(settings, folder.name)
         words = _made(work)
         replace_folder(work.revision, to)
-        failed, lacking = publish.failed(work), (*publish.toothless(work), *publish.foreign(work))
+        failed = publish.find_failed_checks(work)
+        lacking = (*publish.find_untested_checks(work), *publish.find_missing_packages(work))
         page_file = Path(os.path.relpath(to)) / "index.html"
         return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
 

@@ -31,7 +31,7 @@ def new(
     """Begin a lesson: a small one that publishes as it stands."""
     from lessonpress.authoring import new_lesson
 
-    folder = new_lesson.create_lesson(commands.settings(config), slug)
+    folder = new_lesson.create_lesson(commands.read_settings(config), slug)
     typer.echo(f"{folder}: lesson.yaml, model.py and checks.py are written. Look at it while you edit:")
     typer.echo(f"  lessonpress preview {folder} --watch")
 
@@ -42,8 +42,8 @@ def lint(
     """Read lessons as closely as one can without running them (all of them without a name)."""
     from lessonpress.authoring import lint
 
-    settings = commands.settings(config)
-    commands.for_lessons(slugs or lint.list_slugs(settings), lambda slug: lint.lint_lesson(settings, slug))
+    settings = commands.read_settings(config)
+    commands.for_each_lesson(slugs or lint.list_slugs(settings), lambda slug: lint.lint_lesson(settings, slug))
 
 
 def preview(
@@ -56,7 +56,7 @@ def preview(
     from lessonpress.authoring import live_preview
     from lessonpress.authoring import preview as previewer
 
-    settings = commands.settings(config)
+    settings = commands.read_settings(config)
     if watch:
         options = [] if config == CONFIG else ["--config", str(config)]
         live_preview.run_preview(previewer.require_folder(settings, path, out), out, port, options, say)
@@ -73,7 +73,7 @@ def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:
     """Show the published site in a browser of this machine, until Ctrl-C."""
     from lessonpress.web import dev_server
 
-    settings = commands.settings(config)
+    settings = commands.read_settings(config)
     server = dev_server.open_site(Path(settings.results), port)
     dev_server.serve_forever(server, lambda: say(f"{server.address()}  shows {settings.results}; Ctrl-C ends it"))
 

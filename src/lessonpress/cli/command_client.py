@@ -1,6 +1,6 @@
 """Has the servers of a Snakemake run do one command: what the rules' `lessonpress …` is while Snakemake runs.
 
-A file that Python runs with nothing imported (`python -I -S verb_client.py check SLUG`), so that it starts in
+A file that Python runs with nothing imported (`python -I -S command_client.py check SLUG`), so that it starts in
 milliseconds. It starts the run's server where there is none, hands it its words, environment and open files, and ends
 with the code that comes back.
 """
@@ -10,14 +10,14 @@ import os
 import sys
 import time
 
-PATIENCE = 60.0  # seconds until a server that does not answer is given up
+TIMEOUT = 60.0  # seconds until a server that does not answer is given up
 REFUSED = "the server of this run does not start"
 
 
 def main() -> int:
     """Do the command of the command line; answers its exit code."""
     folder, pid, start = os.environ["LESSONPRESS_RUN"].rsplit("|", 2)
-    server = connected(folder, pid, start)
+    server = connect(folder, pid, start)
     here = os.open(".", os.O_RDONLY)
     words = [os.fsencode(word) for word in sys.argv[1:]]
     payload = b"\0".join([b"%d" % len(words), *words, *(k + b"=" + v for k, v in os.environb.items())])
@@ -32,9 +32,9 @@ def main() -> int:
     return code[0]
 
 
-def connected(folder: str, pid: str, start: str) -> _socket.socket:
+def connect(folder: str, pid: str, start: str) -> _socket.socket:
     """A connection to the run's server, which is started where there is none."""
-    end, child = time.monotonic() + PATIENCE, 0
+    end, child = time.monotonic() + TIMEOUT, 0
     while True:
         server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
@@ -42,7 +42,7 @@ def connected(folder: str, pid: str, start: str) -> _socket.socket:
             return server
         except OSError:
             server.close()
-        if not child or ended(child):
+        if not child or has_ended(child):
             if time.monotonic() > end:
                 raise SystemExit(REFUSED)
             command = [sys.executable, "-s", "-P", "-m", "lessonpress.cli.command_server", folder, pid, start]
@@ -50,7 +50,7 @@ def connected(folder: str, pid: str, start: str) -> _socket.socket:
         time.sleep(0.002)
 
 
-def ended(child: int) -> bool:
+def has_ended(child: int) -> bool:
     """Whether a server that was started here has ended since another one was quicker. Exits where it failed."""
     found, status = os.waitpid(child, os.WNOHANG)
     if status:

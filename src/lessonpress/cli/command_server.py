@@ -28,9 +28,9 @@ from lessonpress.core import run_log
 
 HANDED = 3  # open files with each command: working folder, standard output, standard error
 DONE = b"."
-YOUNG = 60.0  # seconds in which a folder may not be locked yet
-LINGER = 1.0  # seconds that workers have to tidy up
-LOOK = 1.0  # seconds between two looks at Snakemake where the system cannot tell its end
+LOCK_GRACE = 60.0  # seconds in which a folder may not be locked yet
+END_GRACE = 1.0  # seconds that workers have to tidy up
+POLL = 1.0  # seconds between two looks at Snakemake where the system cannot tell its end
 
 
 @dataclass
@@ -72,7 +72,7 @@ def main() -> None:
     run_log.note(f"serves Snakemake {pid}")
     workers: list[Worker] = []
     try:
-        with _life(pid, start) as life:
+        with _watch_process(pid, start) as life:
             _serve(listener, life, workers)
     finally:
         listener.close()
@@ -87,7 +87,7 @@ def _sweep(folder: Path) -> None:
         with contextlib.suppress(OSError):
             handle = os.open(other, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                old = time.time() - os.fstat(handle).st_mtime > YOUNG  # else it may be about to be locked
+                old = time.time() - os.fstat(handle).st_mtime > LOCK_GRACE  # else it may be about to be locked
                 if other != folder and old and os.fstat(handle).st_uid == os.getuid():
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(other, ignore_errors=True)
@@ -105,7 +105,7 @@ def _detach(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _life(pid: int, start: str) -> Iterator[int | None]:
+def _watch_process(pid: int, start: str) -> Iterator[int | None]:
     """A descriptor that can be read when a process ends; None where there is none, after its end at once."""
     try:
         life = os.pidfd_open(pid)
@@ -127,7 +127,7 @@ def _serve(listener: socket.socket, life: int | None, workers: list[Worker]) -> 
     parent = int(sys.argv[2])
     while True:
         watched: list[Any] = [listener, *([life] if life is not None else []), *(worker.control for worker in workers)]
-        found = select.select(watched, [], [], None if life is not None else LOOK)[0]
+        found = select.select(watched, [], [], None if life is not None else POLL)[0]
         if life in found or (life is None and not _alive(parent)):
             return
         for worker in [worker for worker in workers if worker.control in found]:
@@ -183,7 +183,7 @@ def _start(command: socket.socket, listener: socket.socket, life: int | None, wo
             if life is not None:
                 os.close(life)
             _die_with(parent)
-            work(theirs)
+            run_worker(theirs)
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -217,7 +217,7 @@ def _end(workers: list[Worker]) -> None:
     """Let workers end by themselves, and kill those that do not."""
     for worker in workers:
         worker.control.close()
-    end = time.monotonic() + LINGER
+    end = time.monotonic() + END_GRACE
     left = {worker.pid for worker in workers}
     while left:
         left = {pid for pid in left if os.waitpid(pid, os.WNOHANG)[0] == 0}
@@ -227,7 +227,7 @@ def _end(workers: list[Worker]) -> None:
         time.sleep(0.01)
 
 
-def work(control: socket.socket) -> None:
+def run_worker(control: socket.socket) -> None:
     """Do one command after the other until the socket is closed."""
     from lessonpress import sandbox
 

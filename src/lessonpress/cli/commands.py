@@ -26,7 +26,7 @@ OVERRIDES: list[str] = []  # what `--set` said on a command line that the option
 
 
 @dataclass(frozen=True)
-class Told:
+class Arguments:
     """What a rule's command is told: lessons or files, the key that Snakemake knows, a receipt to write, settings."""
 
     words: tuple[str, ...]
@@ -37,10 +37,10 @@ class Told:
 
     def settings(self) -> Config:
         """The settings of config.yaml here, with what `--set` says instead."""
-        return settings(self.config, self.overrides)
+        return read_settings(self.config, self.overrides)
 
 
-def settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
+def read_settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
     """The settings of a config file (config.yaml here, when no other is named), with `KEY=VALUE` instead of its own.
 
     Raises LessonError where the file or an override is wrong.
@@ -50,7 +50,7 @@ def settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
     return config.overridden(config.read(file), [*OVERRIDES, *overrides])
 
 
-def step(name: str, told: Told) -> None:
+def run_step(name: str, told: Arguments) -> None:
     """Do one step for lessons. Raises LessonErrors after all of them were tried."""
     from lessonpress.build import steps
 
@@ -64,7 +64,7 @@ def step(name: str, told: Told) -> None:
             load_servers(config)
         return done
 
-    each(told, name, config, one)
+    run_for_each(told, name, config, one)
 
 
 def warm_up(config: Config, slug: str, name: str) -> None:
@@ -81,7 +81,7 @@ def load_servers(config: Config) -> None:
         sandbox.warm(program, config.limits, config.isolation)
 
 
-def publish(told: Told, note: str | None = None) -> None:
+def publish(told: Arguments, note: str | None = None) -> None:
     """Publish lessons. Raises LessonErrors after all of them were tried."""
     from lessonpress.build import steps
     from lessonpress.publishing import publish as publisher
@@ -95,10 +95,10 @@ def publish(told: Told, note: str | None = None) -> None:
         steps.sweep_states(work)
         return done
 
-    each(told, "publish", config, one)
+    run_for_each(told, "publish", config, one)
 
 
-def for_lessons(slugs: Sequence[str], act: Callable[[str], str | None]) -> None:
+def for_each_lesson(slugs: Sequence[str], act: Callable[[str], str | None]) -> None:
     """Do something for every lesson, and say what it answers; all are tried, and all mistakes are told together."""
     failed: list[LessonError] = []
     for slug in slugs:
@@ -110,15 +110,15 @@ def for_lessons(slugs: Sequence[str], act: Callable[[str], str | None]) -> None:
         raise LessonErrors(failed)
 
 
-def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> None:
+def run_for_each(told: Arguments, name: str, config: Config, act: Callable[[str], Done]) -> None:
     """Do something for every lesson; all are tried, and all that is wrong is told together."""
     failed: list[LessonError] = []
     for slug in told.words:
-        with log_of(told, config.work_dir(slug) / (told.key or ""), name) as log:
+        with open_log(told, config.work_dir(slug) / (told.key or ""), name) as log:
             try:
                 done = act(slug)
             except (LessonError, OSError) as caught:
-                error = caught if isinstance(caught, LessonError) else refused(caught)
+                error = caught if isinstance(caught, LessonError) else describe_os_error(caught)
                 if log:
                     print(error.message(), file=log)
                 failed += error.errors if isinstance(error, LessonErrors) else [error]
@@ -132,7 +132,7 @@ def each(told: Told, name: str, config: Config, act: Callable[[str], Done]) -> N
         raise LessonErrors(failed)
 
 
-def refused(error: OSError) -> LessonError:
+def describe_os_error(error: OSError) -> LessonError:
     """What the system refuses, in words; a name that is too long can only have been typed."""
     kind = WrongUsage if error.errno == errno.ENAMETOOLONG else RetryableError
     name = error.filename2 or error.filename
@@ -140,7 +140,7 @@ def refused(error: OSError) -> LessonError:
 
 
 @contextmanager
-def log_of(told: Told, folder: Path, name: str) -> Iterator[TextIO | None]:
+def open_log(told: Arguments, folder: Path, name: str) -> Iterator[TextIO | None]:
     """The rule's log, which lies beside what the command makes; typed by a person a command has none."""
     from lessonpress.build import artifact
 
@@ -161,11 +161,11 @@ def say(words: str | None, log: TextIO | None = None) -> None:
             print(words, file=log)
 
 
-def site(told: Told) -> None:
+def site(told: Arguments) -> None:
     """Renew the pages around the lessons."""
     from lessonpress.publishing import site as pages
 
-    say(pages.site(told.settings(), receipt=told.receipt))
+    say(pages.write_site(told.settings(), receipt=told.receipt))
     if told.receipt:
         sweep(told.receipt)
 
@@ -185,30 +185,30 @@ def _age(path: Path) -> int:
         return 0
 
 
-def mistakes(told: Told) -> None:
+def mistakes(told: Arguments) -> None:
     """Tell the mistakes of all lessons together. Raises LessonErrors where there are any, else writes the receipt."""
     from lessonpress.publishing import mistakes as book
 
     config = told.settings()
-    found = book.found(config)
+    found = book.collect_mistakes(config)
     if not found:
         if told.receipt:
-            book.write_good(told.receipt)
+            book.write_receipt(told.receipt)
             sweep(told.receipt)
         return
-    print(book.summary(config, found), flush=True)
+    print(book.summarise(config, found), flush=True)
     raise LessonErrors([error for errors in found.values() for error in errors])
 
 
-def name(told: Told) -> None:
+def name(told: Arguments) -> None:
     """Give files of a lesson's present state the names that other workflows use: work/<slug>/<file>."""
     from lessonpress.publishing import mistakes as book
 
     slug, *files = told.words
-    book.give_names(told.settings(), slug, told.key, files)
+    book.copy_to_stable_names(told.settings(), slug, told.key, files)
 
 
-def compare(told: Told) -> None:
+def compare(told: Arguments) -> None:
     """Regenerate one lesson and write the verdict of the comparison with what is published."""
     from lessonpress.publishing import verify
 
@@ -218,7 +218,7 @@ def compare(told: Told) -> None:
     verify.write_verdict(told.settings(), told.words[0], told.receipt)
 
 
-def report(told: Told) -> None:
+def report(told: Arguments) -> None:
     """Write the reports of the verdicts in a folder."""
     from lessonpress.publishing import verify
 
@@ -226,11 +226,11 @@ def report(told: Told) -> None:
     print(verify.report_verdicts(told.settings(), Path(folder)), flush=True)
 
 
-def _step(name: str) -> Callable[[Told], None]:
-    return lambda told: step(name, told)
+def _step(name: str) -> Callable[[Arguments], None]:
+    return lambda told: run_step(name, told)
 
 
-COMMANDS: dict[str, Callable[[Told], None]] = {
+COMMANDS: dict[str, Callable[[Arguments], None]] = {
     "hash": _step("hash"), "execute": _step("execute"), "record": _step("record"), "check": _step("check"),
     "render": _step("render"), "publish": publish, "site": site, "mistakes": mistakes, "name": name,
     "compare": compare, "report": report,
@@ -238,7 +238,7 @@ COMMANDS: dict[str, Callable[[Told], None]] = {
 WITHOUT_WORDS = ("site", "mistakes")
 
 
-def parsed(arguments: Sequence[str]) -> Told | None:
+def parse_arguments(arguments: Sequence[str]) -> Arguments | None:
     """The words of a rule's command; None where there is something that only the option parser knows."""
     words: list[str] = []
     options: dict[str, list[str]] = {"--key": [], "--receipt": [], "--set": []}
@@ -251,4 +251,4 @@ def parsed(arguments: Sequence[str]) -> Told | None:
         else:
             words.append(word)
     key, receipt = (values[-1] if (values := options[name]) else None for name in ("--key", "--receipt"))
-    return Told(tuple(words), key, Path(receipt) if receipt else None, tuple(options["--set"]))
+    return Arguments(tuple(words), key, Path(receipt) if receipt else None, tuple(options["--set"]))

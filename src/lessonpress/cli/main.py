@@ -26,39 +26,39 @@ for command in (authoring.init, authoring.new, authoring.lint, authoring.preview
     app.command()(command)
 
 
-def told(slugs: Sequence[str], config: Path, key: str | None = None) -> commands.Told:
+def told(slugs: Sequence[str], config: Path, key: str | None = None) -> commands.Arguments:
     """The words of a command that the rules have too."""
-    return commands.Told(tuple(slugs), key, config=config)
+    return commands.Arguments(tuple(slugs), key, config=config)
 
 
 @app.command("hash")
 def hash_(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Read lessons, refuse what is wrong, write down what they are."""
-    commands.step("hash", told(slugs, config, key))
+    commands.run_step("hash", told(slugs, config, key))
 
 
 @app.command()
 def execute(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Run lessons in a worker process and keep what they recorded."""
-    commands.step("execute", told(slugs, config, key))
+    commands.run_step("execute", told(slugs, config, key))
 
 
 @app.command()
 def record(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Cut the recorded cases out of the captures."""
-    commands.step("record", told(slugs, config, key))
+    commands.run_step("record", told(slugs, config, key))
 
 
 @app.command()
 def check(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Run the lessons' numerical checks and write down the verdicts."""
-    commands.step("check", told(slugs, config, key))
+    commands.run_step("check", told(slugs, config, key))
 
 
 @app.command()
 def render(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Make every file of the lessons' revisions, in the work folder."""
-    commands.step("render", told(slugs, config, key))
+    commands.run_step("render", told(slugs, config, key))
 
 
 @app.command()
@@ -92,11 +92,11 @@ def prepare(
     """Run lessons' training and store the weights as source, beside the recipe."""
     from lessonpress.authoring import train as trainer
 
-    settings = commands.settings(config)
+    settings = commands.read_settings(config)
     if not slugs and not repeat:
         raise typer.BadParameter("name the lessons whose weights are to be made")
     act = trainer.repeat_training if repeat else trainer.train_lesson
-    commands.for_lessons(slugs or trainer.list_trained_lessons(settings), lambda slug: act(settings, slug))
+    commands.for_each_lesson(slugs or trainer.list_trained_lessons(settings), lambda slug: act(settings, slug))
 
 
 @app.command()
@@ -108,8 +108,8 @@ def verify(
     """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
     from lessonpress.publishing import verify as verifier
 
-    settings = _known(commands.settings(config), *slugs or ())
-    good = verifier.recorded(settings) if recorded else verifier.verify(settings, slugs or ())
+    settings = _known(commands.read_settings(config), *slugs or ())
+    good = verifier.judge_last_report(settings) if recorded else verifier.verify(settings, slugs or ())
     if not good and not record:
         raise typer.Exit(1)
 
@@ -125,12 +125,12 @@ def diff(
     from lessonpress.core import canonical_json
     from lessonpress.publishing import diff as differ
 
-    settings = _known(commands.settings(config), slug)
+    settings = _known(commands.read_settings(config), slug)
     found = differ.diff(settings, slug, a, b, out=out)
     if json:
         typer.echo(canonical_json.pretty(found.document()), nl=False)
     else:
-        typer.echo(f"{differ.words(found)}\n{out or differ.place(settings, slug)}")
+        typer.echo(f"{differ.format_changes(found)}\n{out or differ.page_path(settings, slug)}")
 
 
 @app.command()
@@ -138,7 +138,7 @@ def history(slug: Slug, config: ConfigFile = CONFIG) -> None:
     """List a lesson's revisions with dates, reasons and notes, the newest first."""
     from lessonpress.publishing import prune as pruner
 
-    typer.echo(pruner.listed(_known(commands.settings(config), slug), slug))
+    typer.echo(pruner.list_history(_known(commands.read_settings(config), slug), slug))
 
 
 @app.command()
@@ -173,8 +173,8 @@ def prune(
     """Drop revision folders that are in no commit; the current and the pinned ones stay."""
     from lessonpress.publishing import prune as pruner
 
-    settings = _known(commands.settings(config), *slugs or ())
-    doomed = pruner.doomed(settings, slugs or ())
+    settings = _known(commands.read_settings(config), *slugs or ())
+    doomed = pruner.find_prunable(settings, slugs or ())
     if not doomed:
         typer.echo("Nothing to drop: every earlier revision is in a commit.")
         return
@@ -197,8 +197,8 @@ def doctor(
 
     if accept:
         _settled(config, lambda settings: pruner.accept(_known(settings, accept), accept))
-    faults = physician.doctor(commands.settings(config))
-    typer.echo(physician.words(faults))
+    faults = physician.find_faults(commands.read_settings(config))
+    typer.echo(physician.format_faults(faults))
     if faults:
         raise typer.Exit(1)
 
@@ -221,9 +221,9 @@ def _settled(config: Path, act: Callable[[Config], str]) -> None:
     """Change a history, say what was done, and let the pages around the lessons follow."""
     from lessonpress.publishing import site as pages
 
-    settings = commands.settings(config)
+    settings = commands.read_settings(config)
     typer.echo(act(settings))
-    typer.echo(pages.site(settings))
+    typer.echo(pages.write_site(settings))
 
 
 def _version(wanted: bool) -> None:

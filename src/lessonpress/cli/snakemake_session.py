@@ -35,7 +35,7 @@ SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
 _forced: dict[int, set[str]] = {}  # by workflow, the steps that Snakemake was told to do again by any module of it
 
 
-def read(workflow: Any, config: Mapping[str, Any]) -> State:
+def read_state(workflow: Any, config: Mapping[str, Any]) -> State:
     """The state of all lessons for the rules that are being read, under Snakemake's `config` (a module's its own).
 
     Raises WorkflowError, which Snakemake tells without a traceback, for wrong settings, and where a file of the
@@ -58,7 +58,7 @@ def _read(workflow: Any, config: Mapping[str, Any]) -> State:
     return state
 
 
-def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
+def pass_on_forced_steps(workflow: Any, renamed: Callable[[str], str] | None) -> None:
     """Tell the commands which steps Snakemake was told to do again (-F, -R, -f).
 
     Asked when inputs are looked for: while the rules are read Snakemake itself does not know it yet.
@@ -76,7 +76,7 @@ def hand_on_forced(workflow: Any, renamed: Callable[[str], str] | None) -> None:
     rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(again)))
 
 
-def work_together(workflow: Any) -> None:
+def run_as_one_group(workflow: Any) -> None:
     """In a job of a cluster: do all its lessons as one group, on the processors that the job was given.
 
     Slurm's executor hands on neither, nor that a failing job stops no other: it would start Snakemake once more for
@@ -90,7 +90,7 @@ def work_together(workflow: Any) -> None:
         workflow.global_resources["_cores"] = int(given)
 
 
-def do_again(workflow: Any, files: Iterable[str]) -> None:
+def force_files(workflow: Any, files: Iterable[str]) -> None:
     """Have Snakemake make files anew that are there, as if they had been named after -R; asked with their inputs."""
     workflow.dag.forcefiles.update(files)
 
@@ -141,7 +141,7 @@ def serve_commands() -> None:
     }  # fmt: skip
 
 
-def without_throttle(workflow: Any) -> None:
+def remove_throttle(workflow: Any) -> None:
     """On this machine alone, let Snakemake start a job as soon as there is a core for it.
 
     Its throttle has the scheduler look again a while after every job: with the default the run ends a second late and

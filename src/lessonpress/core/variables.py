@@ -1,6 +1,6 @@
 """The environment variables by which a Snakemake run tells its commands what belongs to it.
 
-verb_client.py, which imports nothing, says RUN's name once more; a test holds them together.
+command_client.py, which imports nothing, says RUN's name once more; a test holds them together.
 """
 
 RUN = "LESSONPRESS_RUN"  # the folder of the run's servers, Snakemake's process id, and when that process started

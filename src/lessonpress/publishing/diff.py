@@ -26,21 +26,21 @@ def diff(
     order = history.list_newest_first(told)
     if not order:
         raise LessonError(os.path.relpath(folder), f"{slug} was never published", "", "Publish it first.")
-    after = find(folder, order, new or order[0])
-    before = find(folder, order, old) if old else find(folder, order, _earlier(order, after.name, slug))
-    with integrity.blamed(before, after):
+    after = find_revision(folder, order, new or order[0])
+    before = find_revision(folder, order, old or _earlier(order, after.name, slug))
+    with integrity.explain_damage(before, after):
         found = revision_diff.compare_revisions(before, after)
-        page = report.page(found, before, after, title=f"{slug}: what changed")
-    atomic_io.write(out or place(config, slug), page)
+        page = report.render_page(found, before, after, title=f"{slug}: what changed")
+    atomic_io.write(out or page_path(config, slug), page)
     return found
 
 
-def place(config: Config, slug: str) -> Path:
+def page_path(config: Config, slug: str) -> Path:
     """Where the HTML page of a difference is written."""
     return Path(config.work) / "diff" / f"{slug}.html"
 
 
-def words(found: RevisionDiff) -> str:
+def format_changes(found: RevisionDiff) -> str:
     """The whole difference in lines for a terminal."""
     if found.old == found.new:
         return f"{found.old}: nothing changed"
@@ -62,7 +62,7 @@ def words(found: RevisionDiff) -> str:
     return "\n".join([*lines, *(f"  checks  {check.words()}" for check in found.checks)])
 
 
-def find(folder: Path, order: list[str], name: str) -> Path:
+def find_revision(folder: Path, order: list[str], name: str) -> Path:
     """The revision folder that a name means: an id, the beginning of exactly one, or a path."""
     fitting = [revision for revision in order if revision.startswith(name)]
     if len(fitting) == 1 and (folder / fitting[0]).is_dir():

@@ -19,7 +19,7 @@ GIT = "Take the file back from git."
 REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
 
 
-def doctor(config: Config) -> list[Fault]:
+def find_faults(config: Config) -> list[Fault]:
     """Every inconsistency of `results/`: files, histories, pages, what git knows better, lessons without a source."""
     results = Path(config.results)
     # Before the first publication there may be the schemas that `new` puts there for editors.
@@ -28,18 +28,18 @@ def doctor(config: Config) -> list[Fault]:
     found: list[Fault] = []
     models = results / "models"
     for folder in sorted(path for path in models.glob("*") if path.is_dir()):
-        found += integrity.of_lesson(models, folder.name)
+        found += integrity.find_lesson_faults(models, folder.name)
         found += _lesson(config, folder)
-    found += verify.pages(config)
+    found += verify.find_page_faults(config)
     found += _left(results)
     known = {fault.where for fault in found}
     found += [fault for fault in _against_git(results) if fault.where not in known]
     return found
 
 
-def words(faults: list[Fault]) -> str:
+def format_faults(faults: list[Fault]) -> str:
     """What was found: a line for each revision folder, and for each thing beside them."""
-    lines = [fault.words() for fault in integrity.gathered(faults)]
+    lines = [fault.words() for fault in integrity.group_faults(faults)]
     return "\n".join(lines) or "Everything that is published is consistent."
 
 
@@ -68,7 +68,7 @@ def _explained(folder: Path, told: dict[str, Any], at: str) -> Iterator[Fault]:
                 expected = identity.list_reasons(None, {})
             else:
                 expected = list(revision_diff.compare_revisions(folder / before, folder / name).reasons)
-        except (LessonError, OSError, *integrity.BROKEN):
+        except (LessonError, OSError, *integrity.READ_ERRORS):
             expected = event["reasons"]  # a damaged revision is told elsewhere
         if set(event["reasons"]) != set(expected):
             words = [", ".join(reasons) for reasons in (event["reasons"], expected)]
@@ -79,7 +79,7 @@ def _explained(folder: Path, told: dict[str, Any], at: str) -> Iterator[Fault]:
 def _left(results: Path) -> Iterator[Fault]:
     for path in sorted(results.rglob(".*.tmp-*")):
         name = path.relative_to(results)
-        if not any(integrity.LEFT.fullmatch(part) for part in name.parts[:-1]) and "models" not in name.parts[:1]:
+        if not any(integrity.LEFTOVER.fullmatch(part) for part in name.parts[:-1]) and "models" not in name.parts[:1]:
             yield Fault(name.as_posix(), "a publisher that was killed left this", "The next publication removes it.")
 
 
@@ -105,6 +105,6 @@ def _extends(results: Path, name: str) -> bool:
     try:
         new = canonical_json.read(results / name)["revisions"]
         before = canonical_json.loads(old or b"{}")["revisions"]
-    except (OSError, *integrity.BROKEN):
+    except (OSError, *integrity.READ_ERRORS):
         return False
     return bool(new[: len(before)] == before)

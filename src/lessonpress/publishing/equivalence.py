@@ -26,7 +26,7 @@ Capture = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Standing:
+class Equivalence:
     """How a rendering stands to one published revision."""
 
     revision: str  # the published one
@@ -34,37 +34,37 @@ class Standing:
     comparison: Comparison  # of recorded numbers and weights
 
 
-def of(work: LessonBuild, folder: Path) -> Standing:
+def compare_build(work: LessonBuild, folder: Path) -> Equivalence:
     """Compare a rendered build with the published revision in `folder`. Raises LessonError when one cannot be read."""
     new = canonical_json.read(work.revision / "identity.json")
-    compared = numbers(folder, work.revision)
+    compared = compare_numbers(folder, work.revision)
     if identity.compute_revision((work.revision / "identity.json").read_text(encoding="utf-8")) == folder.name:
-        return Standing(folder.name, True, compared)
+        return Equivalence(folder.name, True, compared)
     near = compared.good() and identity.differ_in_numbers_only(published.read_identity(folder), new)
-    return Standing(folder.name, near and rendered_again(work, folder) == folder.name, compared)
+    return Equivalence(folder.name, near and render_again(work, folder) == folder.name, compared)
 
 
-def numbers(old: Path, new: Path) -> Comparison:
+def compare_numbers(old: Path, new: Path) -> Comparison:
     """All recorded arrays, metrics and weights of two revision folders, by the tolerance of the old one."""
     atol, rtol = published.read_tolerance(old)
     sides = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
     return numeric_diff.compare(sides[0], sides[1], atol=atol, rtol=rtol)
 
 
-def rendered_again(work: LessonBuild, folder: Path) -> str:
+def render_again(work: LessonBuild, folder: Path) -> str:
     """The id that a build's lesson gets when it is rendered from the numbers published in `folder`."""
     source, read = work.source, work.lesson
     captured: Capture = work.body("capture.json")
-    cases = with_cases(work.cases, folder)
+    cases = substitute_cases(work.cases, folder)
     offered = program.offered((folder / "index.html").read_text(encoding="utf-8"))
-    captured = with_inputs(with_weights(captured, folder), offered)
-    captured = with_arrays(captured, source["plan"], published.read_large_arrays(folder))
+    captured = substitute_inputs(substitute_weights(captured, folder), offered)
+    captured = substitute_arrays(captured, source["plan"], published.read_large_arrays(folder))
     table = record.make_table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
     name, _ = render.render_revision(read, source, captured, cases, work.checks, table)
     return name
 
 
-def with_cases(cases: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def substitute_cases(cases: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Recorded cases with the published numbers in the places of the new ones."""
     told, beside = published.read_identity(folder)["recorded"], published.read_large_arrays(folder)
 
@@ -81,7 +81,7 @@ def with_cases(cases: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     }}  # fmt: skip
 
 
-def with_weights(captured: Capture, folder: Path) -> dict[str, Any]:
+def substitute_weights(captured: Capture, folder: Path) -> dict[str, Any]:
     """A capture with the published weights in the places of the new ones."""
     stored = tensor_file.raw((folder / "weights.safetensors").read_bytes())
     return _edited(captured, lambda name, run, blobs: _weighted(name, run, stored, blobs))
@@ -98,7 +98,7 @@ def _weighted(name: str, run: Mapping[str, Any], stored: Mapping[str, bytes], bl
     return {**run, "values": values}
 
 
-def with_inputs(captured: Capture, given: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+def substitute_inputs(captured: Capture, given: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
     """A capture with published inputs, by case and leaf, in the places of the new ones."""
 
     def edit(name: str, run: Mapping[str, Any], blobs: dict[str, str]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def with_inputs(captured: Capture, given: Mapping[str, Mapping[str, Array]]) -> 
     return _edited(captured, edit)
 
 
-def with_arrays(captured: Capture, plan: Mapping[str, Any], beside: Mapping[str, Array]) -> dict[str, Any]:
+def substitute_arrays(captured: Capture, plan: Mapping[str, Any], beside: Mapping[str, Array]) -> dict[str, Any]:
     """A capture with published arrays, by `case: record`, written to the places that they were cut from."""
     cuts = {cut["id"]: cut for cut in plan["record"]}
 

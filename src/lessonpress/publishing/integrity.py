@@ -20,13 +20,14 @@ from lessonpress.web.page import volatile
 
 NAME = re.compile(r"[0-9a-f]{16}")
 FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
-LEFT = re.compile(r"\..*\.tmp-\d+")
+LEFTOVER = re.compile(r"\..*\.tmp-\d+")
 NAMED = 3  # files of a folder that are named in its line
 PAGES = frozenset({"index.html", history.FILE})
 LEFT_OUT = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
 MISSING, CHANGED, EXTRA = "the file is missing", "its bytes are not the published ones", "no file of this revision"
 SUMS = "SHA256SUMS"
-BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError)  # what reading a document raises that is none
+# What is raised where a document is read that is damaged.
+READ_ERRORS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 CORE = ("identity.json", "manifest.json", SUMS, "bundle.zip")
 
 
@@ -51,14 +52,14 @@ class Fault:
 
 
 @contextmanager
-def blamed(*folders: Path) -> Iterator[None]:
+def explain_damage(*folders: Path) -> Iterator[None]:
     """Read published revisions: what cannot be read because somebody has changed one is told as that.
 
     Raises LessonError for a changed folder; an error that no folder explains stays as it is.
     """
     try:
         yield
-    except BROKEN:
+    except READ_ERRORS:
         for folder in folders:
             require_whole(folder)
         raise
@@ -66,14 +67,14 @@ def blamed(*folders: Path) -> Iterator[None]:
 
 def require_whole(folder: Path) -> None:
     """A published folder is as it was published. Raises LessonError where somebody has changed it."""
-    found = of_revision(folder, folder.parent.name)
+    found = find_revision_faults(folder, folder.parent.name)
     if found:
         changed = f"this published revision was changed: {found[0].where}: {found[0].what}"
         raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
                           "Take the folder back from git, or delete it and run again.") from None  # fmt: skip
 
 
-def gathered(faults: Sequence[Fault]) -> list[Fault]:
+def group_faults(faults: Sequence[Fault]) -> list[Fault]:
     """The faults with those of one revision folder made one, which names its first files; for people to read."""
     groups: dict[str, list[Fault]] = {}
     for fault in faults:
@@ -95,7 +96,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def of_lesson(models: Path, slug: str) -> list[Fault]:
+def find_lesson_faults(models: Path, slug: str) -> list[Fault]:
     """Every fault of a lesson's folder: its history and all of its revisions, not only the current one."""
     folder = models / slug
     at = f"models/{slug}"
@@ -106,12 +107,12 @@ def of_lesson(models: Path, slug: str) -> list[Fault]:
         told = history.start_history(slug)
         found.append(Fault(f"{at}/{history.FILE}", error.seen, error.fix))
     found += _history(folder, told, at)
-    for revision in revisions(folder):
-        found += of_revision(folder / revision, slug)
+    for revision in list_revisions(folder):
+        found += find_revision_faults(folder / revision, slug)
     return found
 
 
-def revisions(folder: Path) -> list[str]:
+def list_revisions(folder: Path) -> list[str]:
     """The names of all revision folders of a lesson, sorted."""
     return sorted(path.name for path in folder.glob("*") if path.is_dir() and NAME.fullmatch(path.name))
 
@@ -123,7 +124,7 @@ def _strays(folder: Path, at: str) -> Iterator[Fault]:
             yield Fault(name, "a link, which leads where nobody publishes", "Put in its place what it leads to.")
         elif path == folder:
             continue
-        elif LEFT.fullmatch(path.name):
+        elif LEFTOVER.fullmatch(path.name):
             yield Fault(
                 f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it."
             )
@@ -134,7 +135,7 @@ def _strays(folder: Path, at: str) -> Iterator[Fault]:
 def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
     """Faults of a history: what it names must be there, and what is there must be named."""
     file, named = f"{at}/{history.FILE}", [event["revision"] for event in told["revisions"]]
-    present = revisions(folder)
+    present = list_revisions(folder)
     if (folder / history.FILE).is_file():
         if told["slug"] != folder.name:
             yield Fault(file, f"it is the history of {told['slug']!r}", "Take the file back from git.")
@@ -180,7 +181,7 @@ def _dated(folder: Path, event: Mapping[str, Any], file: str) -> Iterator[Fault]
                     f"`lessonpress doctor --accept {folder.name}` dates the event by the folder.")  # fmt: skip
 
 
-def of_revision(folder: Path, slug: str) -> list[Fault]:
+def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
     """Every fault of one revision folder: a changed, missing or extra file, or a name that is not its content's."""
     at = f"models/{slug}/{folder.name}"
     odd = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
@@ -192,7 +193,7 @@ def of_revision(folder: Path, slug: str) -> list[Fault]:
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
-    found = [*faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
+    found = [*find_file_faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
     return [Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in found]
 
 
@@ -200,7 +201,7 @@ def _mended(what: str) -> str:
     return "Delete it." if what == EXTRA else "Take the folder back from git."
 
 
-def faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
+def find_file_faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
     """What is wrong with a revision's files, as (file name, words); the empty name is the folder itself."""
     told = dict(reversed(list(_faults(files, slug, revision))))  # of several faults of one file the first says most
     yield from sorted(told.items())
@@ -213,7 +214,7 @@ def _faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tu
     told = [_document(files.get(name, b"{}")) for name in ("identity.json", "manifest.json")]
     vouched = _vouched(*told)
     extra = set()
-    for name, what in summed(files[SUMS], digests) if SUMS in files else ():
+    for name, what in compare_sums(files[SUMS], digests) if SUMS in files else ():
         fault = _attributed(name, what, digests, vouched)
         extra |= {name} if fault == (name, EXTRA) else set()
         yield fault
@@ -253,7 +254,7 @@ def _attributed(name: str, what: str, digests: Mapping[str, str], vouched: Mappi
     return name, what
 
 
-def summed(sums: bytes, digests: Mapping[str, str]) -> list[tuple[str, str]]:
+def compare_sums(sums: bytes, digests: Mapping[str, str]) -> list[tuple[str, str]]:
     """What SHA256SUMS finds wrong with the digests of the files beside it; it lists all but itself and the zip."""
     listed = _listed(sums)
     if listed is None:

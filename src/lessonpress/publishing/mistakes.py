@@ -12,11 +12,11 @@ from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 
-NAMED = {file: step.file for step in steps.STEPS.values() for file in (step.file, *step.beside)
+STEP_FILES = {file: step.file for step in steps.STEPS.values() for file in (step.file, *step.beside)
          if not file.endswith("/")}  # fmt: skip
 
 
-def found(config: Config) -> dict[str, list[LessonError]]:
+def collect_mistakes(config: Config) -> dict[str, list[LessonError]]:
     """The mistakes of all lessons that have any, by their folders' names, as their receipts tell them."""
     folder = Path(config.lessons)
     told = {slug: _of_receipt(config, slug) for slug in lesson_files.slugs(folder)}
@@ -43,7 +43,7 @@ def _of_odd(folder: Path) -> list[LessonError]:
                         "Rename the folder, and the slug in its recipe.")]  # fmt: skip
 
 
-def summary(config: Config, told: Mapping[str, Sequence[LessonError]]) -> str:
+def summarise(config: Config, told: Mapping[str, Sequence[LessonError]]) -> str:
     """How many lessons failed, in a sentence."""
     folder = Path(config.lessons)
     every = len(lesson_files.slugs(folder)) + len(lesson_files.odd_names(folder))
@@ -51,19 +51,19 @@ def summary(config: Config, told: Mapping[str, Sequence[LessonError]]) -> str:
     return f"{len(told)} of {every} lessons failed; {others}." if every > 1 else "The lesson failed."
 
 
-def write_good(receipt: Path) -> None:
+def write_receipt(receipt: Path) -> None:
     """Say that there is no mistake."""
     artifact.write(receipt, "", {"good": True})
 
 
-def give_names(config: Config, slug: str, key: str | None, files: Sequence[str]) -> None:
+def copy_to_stable_names(config: Config, slug: str, key: str | None, files: Sequence[str]) -> None:
     """Copy files of a lesson's present state to `work/<slug>/<file>`. Raises the lesson's mistakes where it has any."""
     work = steps.open_build(config, slug, key)
     artifact.settle_times(work.folder)
     for file in files:
-        if file not in NAMED:
-            raise LessonError(f"work/{slug}/{file}", "no step leaves such a file", f"one of: {', '.join(NAMED)}")
-        work.artifact(NAMED[file]).raise_mistakes()
+        if file not in STEP_FILES:
+            raise LessonError(f"work/{slug}/{file}", "no step leaves such a file", f"one of: {', '.join(STEP_FILES)}")
+        work.artifact(STEP_FILES[file]).raise_mistakes()
         beside = config.work_dir(slug) / f".{file}.tmp-{os.getpid()}"
         shutil.copyfile(work.folder / file, beside)
         beside.replace(config.work_dir(slug) / file)

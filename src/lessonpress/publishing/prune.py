@@ -16,7 +16,7 @@ from lessonpress.publishing import integrity, publish
 from lessonpress.revision import history, identity, revision_diff
 
 
-def listed(config: Config, slug: str) -> str:
+def list_history(config: Config, slug: str) -> str:
     """A lesson's history in lines, the newest event first."""
     told, lines = _read(config, slug), []
     seen: set[str] = set()
@@ -63,14 +63,14 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
         if (config.lesson(slug) / "lesson.yaml").is_file():
             raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
                               "Remove the folder (or give it its new name) first.")  # fmt: skip
-        note = publish.readable(note)
+        note = publish.require_readable(note)
         if to and (to == slug or history.find_latest(history.read_history(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
         history.write_history(config.published(slug), history.retire_lesson(told, execute.read_clock(), to, note))
     return f"{slug}: retired" + (f"; it goes on as {to}" if to else "")
 
 
-def doomed(config: Config, slugs: Sequence[str] = ()) -> dict[tuple[str, str], str]:
+def find_prunable(config: Config, slugs: Sequence[str] = ()) -> dict[tuple[str, str], str]:
     """What `prune` would drop: slug and revision, with a line that says what it is.
 
     Raises LessonError outside git, where nothing tells what may go.
@@ -88,7 +88,7 @@ def _doomed(config: Config, slug: str) -> Iterator[tuple[str, str]]:
     folder, told = config.published(slug), _read(config, slug)
     kept = {history.find_latest(told), told["pinned"], told["current"], *_committed_events(folder)}
     events = {event["revision"]: event for event in told["revisions"]}
-    for name in integrity.revisions(folder):
+    for name in integrity.list_revisions(folder):
         if name not in kept and not git.holds(folder, folder / name):
             yield name, _event(events[name]) if name in events else f"{name}  in no history"
 
@@ -101,7 +101,7 @@ def prune(
     With `agreed`, only those of them. Answers what was dropped, a line a revision. Raises LessonError outside git.
     """
     with lock.alone(Path(config.results)):
-        gone = {key: words for key, words in doomed(config, slugs).items() if agreed is None or key in agreed}
+        gone = {key: words for key, words in find_prunable(config, slugs).items() if agreed is None or key in agreed}
         for slug in dict.fromkeys(slug for slug, _ in gone):
             _drop(config, slug, {name for owner, name in gone if owner == slug})
     return [f"{slug}: dropped {words}" for (slug, _), words in gone.items()]
@@ -141,7 +141,7 @@ def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str,
 def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
     if old is None or not (folder / old).is_dir():
         return identity.list_reasons(None, {})
-    with integrity.blamed(folder / old, folder / new):
+    with integrity.explain_damage(folder / old, folder / new):
         return list(revision_diff.compare_revisions(folder / old, folder / new).reasons)
 
 
@@ -163,7 +163,7 @@ def accept(config: Config, slug: str) -> str:
 
 
 def _made_at(folder: Path) -> str:
-    with integrity.blamed(folder):
+    with integrity.explain_damage(folder):
         return str(history.read_document(folder / "manifest.json")["provenance"]["capturedAt"])
 
 

@@ -20,7 +20,7 @@ RECEIPT = "published.json"
 NOTHING = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
-DAMAGED = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
+READ_ERRORS = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
 
 
 def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None = None) -> Done:
@@ -30,10 +30,10 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
     published already is damaged or the disk refuses; then nothing is published and earlier revisions stay as they are.
     """
     rendered = work.artifact("rendered.json")
-    mistakes = rendered.mistakes or refused(work)
+    mistakes = rendered.mistakes or find_refusals(work)
     revision, words = None, ""
     if not mistakes:
-        note = readable(note or os.environ.get(variables.NOTE))
+        note = require_readable(note or os.environ.get(variables.NOTE))
         with lock.alone(Path(work.config.results)):
             lock.sweep(work.config.published(work.slug))
             revision, words = _placed(work, note)
@@ -46,12 +46,13 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
     return Done(f"{work.slug}: {words}" if words else None, tuple(mistakes), passed_over=bool(rendered.mistakes))
 
 
-def refused(work: LessonBuild) -> list[LessonError]:
+def find_refusals(work: LessonBuild) -> list[LessonError]:
     """Why a rendered lesson may not be published: all that is wrong with it by the first gate that it does not pass."""
-    return next(filter(None, (gate(work) for gate in (failed, toothless, foreign))), [])
+    gates = (find_failed_checks, find_untested_checks, find_missing_packages)
+    return next(filter(None, (gate(work) for gate in gates)), [])
 
 
-def readable(note: str | None) -> str | None:
+def require_readable(note: str | None) -> str | None:
     """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
     if note and visible(note) != note:  # also half a character, which no file can hold
         raise RetryableError("the note", f"{note!r} holds what cannot be seen", "plain text", "Write it again.")
@@ -62,21 +63,21 @@ def readable(note: str | None) -> str | None:
     return note or None
 
 
-def failed(work: LessonBuild) -> list[LessonError]:
+def find_failed_checks(work: LessonBuild) -> list[LessonError]:
     """The first gate: checks that do not pass, and those that pass on a broken variant that names them."""
     faults = [_failure(work, check) for check in work.checks if not check["passed"]]
     return faults + [_survival(work, check, mutant)
                      for check in work.checks for mutant in check["mutants"] if not mutant["failed"]]  # fmt: skip
 
 
-def toothless(work: LessonBuild) -> list[LessonError]:
+def find_untested_checks(work: LessonBuild) -> list[LessonError]:
     """The second gate: a check that no broken variant is there to break proves nothing; each with what to write."""
     return [LessonError(_place(work, check), "no broken variant shows that this check can fail",
                         "at least one entry of lesson.yaml's `mutants:` whose `breaks:` names it", EXAMPLE)
             for check in work.checks if not check["mutants"]]  # fmt: skip
 
 
-def foreign(work: LessonBuild) -> list[LessonError]:
+def find_missing_packages(work: LessonBuild) -> list[LessonError]:
     """The third gate: imports that readers, who install requirements.txt, lack, as lint tells them."""
     names = [file["path"] for file in work.source["files"] if file["path"].endswith(".py")]
     files = {name: (work.revision / name).read_bytes() for name in names}
@@ -143,8 +144,8 @@ def _standing(work: LessonBuild, told: dict[str, Any], made: str) -> tuple[str, 
             # Only now: rendering again needs every library that makes a page, and most publications do not.
             from lessonpress.publishing import equivalence, integrity
 
-            with integrity.blamed(folder / revision):
-                found = equivalence.of(work, folder / revision)
+            with integrity.explain_damage(folder / revision):
+                found = equivalence.compare_build(work, folder / revision)
             if found.same:
                 return revision, f"within tolerance: {found.comparison.words()}"
     return made, ""
@@ -155,7 +156,7 @@ def _identity(folder: Path) -> dict[str, Any] | None:
     try:
         told = dict(canonical_json.read(folder / "identity.json"))
         return told if identity.is_identity(told) else None
-    except DAMAGED:  # but never a disk that refuses: what it hides must not decide what is published
+    except READ_ERRORS:  # but never a disk that refuses: what it hides must not decide what is published
         return None
 
 
@@ -172,7 +173,7 @@ def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
 
         told = revision_diff.compare_revisions(old, new)
         return list(told.reasons), told.words()
-    except (LessonError, *DAMAGED):
+    except (LessonError, *READ_ERRORS):
         # Something beside the identity is damaged, or older than these counts.
         found = identity.list_reasons(before, after)
         return found, found

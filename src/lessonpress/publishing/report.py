@@ -59,19 +59,21 @@ class View:
     more: int  # arrays that differ beyond those with pictures
 
 
-def page(changes: RevisionDiff, old: Path, new: Path, *, title: str) -> str:
+def render_page(changes: RevisionDiff, old: Path, new: Path, *, title: str) -> str:
     """The difference of two revision folders as one HTML page."""
-    return rendering.render("diff.html.jinja", view=view(changes, old, new, name="diff"), title=title)
+    return rendering.render("diff.html.jinja", view=make_view(changes, old, new, name="diff"), title=title)
 
 
-def view(changes: RevisionDiff, old: Path, new: Path, *, name: str) -> View:
+def make_view(changes: RevisionDiff, old: Path, new: Path, *, name: str) -> View:
     """The difference of two revision folders, ready for a page; `name` begins the ids of its parts."""
     gaps = sorted(changes.numbers.gaps, key=lambda gap: (gap.good, -gap.share))
     sides = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
     entries = _entries(published.read_manifest(new))
     tensors = tuple(_tensor(gap, sides[0], sides[1], entries.get(gap.name, {})) for gap in gaps[:HEATMAPS])
     texts = tuple(Text(file, _lines(text)) for file, text in changes.texts.items())
-    drawn = None if changes.graph.same() else graph(changes, published.read_graph(old), published.read_graph(new), name)
+    drawn = None
+    if not changes.graph.same():
+        drawn = draw_graphs(changes, published.read_graph(old), published.read_graph(new), name)
     return View(name, changes, tuple(changes.words()), texts, drawn, tensors, max(0, len(gaps) - HEATMAPS))
 
 
@@ -93,7 +95,7 @@ def _tensor(gap: Gap, old: Mapping[str, Array], new: Mapping[str, Array], entry:
     worst = f"{gap.where()}: {gap.old} → {gap.new}, {gap.words()}"
     if before.shape != after.shape or before.dtype.kind not in "fiu" or after.dtype.kind not in "fiu":
         return Tensor(gap, worst, (), "The shapes or kinds differ, so there is no picture.")
-    away = difference(before, after)
+    away = subtract(before, after)
     described = {**{key: entry[key] for key in ("rows", "columns", "panels") if key in entry}, "values": away.tolist()}
     if "axis" in entry:
         described["columns"] = entry["axis"]
@@ -107,21 +109,21 @@ def _tensor(gap: Gap, old: Mapping[str, Array], new: Mapping[str, Array], entry:
     return Tensor(gap, worst, pictures, "Only the first rows, columns and panels are drawn." if hidden else "")
 
 
-def difference(old: Array, new: Array) -> Array:
+def subtract(old: Array, new: Array) -> Array:
     """New minus old, cell by cell, in float64; 0 where both are the same, also where both are NaN or infinite."""
     a, b = old.astype(np.float64), new.astype(np.float64)
     with np.errstate(all="ignore"):
         return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, b - a)
 
 
-def graph(changes: RevisionDiff, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> Markup | None:
+def draw_graphs(changes: RevisionDiff, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> Markup | None:
     """Both graphs on one layout: each layer that came, went or changed is marked with +, − or ± and a colour.
 
     None where the two cannot share a layout, because a layer has become a module or the other way round.
     """
     signs = {**dict.fromkeys(changes.graph.added, "added"), **dict.fromkeys(changes.graph.removed, "removed"),
              **dict.fromkeys(changes.graph.changed or {}, "changed")}  # fmt: skip
-    layers = [_signed(layer, signs) for layer in union(old["layers"], new["layers"])]
+    layers = [_signed(layer, signs) for layer in merge_layers(old["layers"], new["layers"])]
     wires = _wires(old["connections"], new["connections"])
     try:
         placement = layout.place_graph(layers, wires, collapsed=layout.choose_folded(layers, wires))
@@ -139,7 +141,7 @@ def _signed(layer: Mapping[str, Any], signs: Mapping[str, str]) -> dict[str, Any
     return {**layer, "label": f"{sign} {layer['label']}" if sign else layer["label"]}
 
 
-def union(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def merge_layers(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The layers of both graphs by id, the new form where both have one."""
     known = {layer["id"] for layer in new}
     return [*new, *(layer for layer in old if layer["id"] not in known)]

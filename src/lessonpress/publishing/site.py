@@ -17,7 +17,7 @@ SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
 MADE = ("revision", "className", "year")  # what the pages say of a lesson beside what its recipe says
 
 
-class Memory:
+class PageMemory:
     """What the pages said of each lesson the last time (`work/pages.json`), so that one that changed is read alone.
 
     A lesson is as it was when the bytes of its history, its current manifest and its page are, and our code and the
@@ -61,20 +61,20 @@ class Memory:
         return self.digests[file]
 
 
-def site(config: Config, *, receipt: Path | None = None) -> str:
+def write_site(config: Config, *, receipt: Path | None = None) -> str:
     """Write the catalogue, every lesson's history page and the schemas; a file that is right stays as it is.
 
     Answers what was done, in words; `receipt` is a file that is to say how everything was that the pages rest on.
     """
     results = Path(config.results)
-    memory = Memory(Path(config.work) / "pages.json", config.site)
+    memory = PageMemory(Path(config.work) / "pages.json", config.site)
     with lock.alone(results):
         for folder in (results, results / "models", results / "schema", *_lessons(results / "models")):
             lock.sweep(folder)
         for folder in _lessons(results / "models"):
             memory.digest(folder / history.FILE)
-        wanted = pages(results, config.site, memory)
-        changed = [path for path, text in wanted.items() if not holds(path, text)]
+        wanted = make_pages(results, config.site, memory)
+        changed = [path for path, text in wanted.items() if not is_current(path, text)]
         atomic_io.write_all({path: wanted[path] for path in changed})
         memory.keep(wanted)
     every = sorted(memory.same.union(wanted))
@@ -84,12 +84,12 @@ def site(config: Config, *, receipt: Path | None = None) -> str:
     return f"site: {len(changed)} of {len(every)} pages changed" if changed else "site: unchanged"
 
 
-def holds(path: Path, text: str) -> bool:
+def is_current(path: Path, text: str) -> bool:
     """Whether a file holds a text and nothing else, byte for byte."""
     return path.is_file() and path.read_bytes() == text.encode()
 
 
-def pages(results: Path, about: Site | None = None, memory: Memory | None = None) -> dict[Path, str]:
+def make_pages(results: Path, about: Site | None = None, memory: PageMemory | None = None) -> dict[Path, str]:
     """The text of every page around the published lessons, by its path; without those that `memory` knows as they are.
 
     The feed and the sitemap hold absolute addresses, so they are made only where the site has a `base_url`.
@@ -108,7 +108,7 @@ def pages(results: Path, about: Site | None = None, memory: Memory | None = None
 
 
 def _pages(
-    results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any]], memory: Memory | None
+    results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any]], memory: PageMemory | None
 ) -> dict[Path, str]:
     out: dict[Path, str] = {}
     current: list[dict[str, Any]] = []
@@ -123,7 +123,7 @@ def _pages(
             out[folder / "index.html"] = site_pages.render_history(folder.name, newest["title"], told, current_one)
     out[results / "index.html"] = site_pages.render_catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = site_pages.render_missing(title=about.title, base_url=about.base_url)
-    out |= {results / "schema" / name: schema(name) for name in SCHEMAS}
+    out |= {results / "schema" / name: read_schema(name) for name in SCHEMAS}
     if about.base_url:
         shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
         around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]
@@ -132,7 +132,7 @@ def _pages(
     return out
 
 
-def schema(name: str) -> str:
+def read_schema(name: str) -> str:
     """The text of a published JSON Schema."""
     return (rendering.templates_folder() / name).read_text(encoding="utf-8")
 

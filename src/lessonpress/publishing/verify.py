@@ -63,21 +63,21 @@ def verify(config: Config, slugs: Sequence[str] = ()) -> bool:
 
     Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Answers whether everything is good.
     """
-    names = list(slugs) or everything(config)
+    names = list(slugs) or list_slugs(config)
     verdicts = []
     with batch_progress.of("verifying", len(names)) as told, sandbox.kept():
         for name in names:
-            verdicts.append(lesson(config, name))
+            verdicts.append(verify_lesson(config, name))
             told.advance(failed=not verdicts[-1].good())
-    around = [] if slugs else list(pages(config))
+    around = [] if slugs else list(find_page_faults(config))
     _write(config, verdicts, around)
-    print(table(verdicts, around))
+    print(format_table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
 
 
 def write_verdict(config: Config, slug: str, file: Path) -> None:
     """Verify one lesson and write its verdict into a file, for `report_verdicts`."""
-    verdict = lesson(config, slug)
+    verdict = verify_lesson(config, slug)
     artifact.write(file, "", {**verdict.document(), "made": verdict.made})
 
 
@@ -87,15 +87,15 @@ def report_verdicts(config: Config, folder: Path) -> str:
     Answers the table for a terminal.
     """
     verdicts = []
-    for name in everything(config):
+    for name in list_slugs(config):
         found = artifact.read(folder / f"{name}.json")
-        verdicts.append(_read(found.body) if found else lesson(config, name))
-    around = list(pages(config))
+        verdicts.append(_read(found.body) if found else verify_lesson(config, name))
+    around = list(find_page_faults(config))
     _write(config, verdicts, around)
     for other in Path(config.work, "verify", RUNS).glob("*"):  # of earlier runs, wherever `folder` is
         if other.resolve() != folder.resolve():
             shutil.rmtree(other, ignore_errors=True)
-    return table(verdicts, around)
+    return format_table(verdicts, around)
 
 
 def _read(told: Mapping[str, Any]) -> Verdict:
@@ -104,7 +104,7 @@ def _read(told: Mapping[str, Any]) -> Verdict:
                    told["changes"], told["made"], told["seconds"])  # fmt: skip
 
 
-def recorded(config: Config) -> bool:
+def judge_last_report(config: Config) -> bool:
     """What the last verification found: print what was not good and its sentence, and answer whether all was good.
 
     Raises LessonError where there was none.
@@ -118,7 +118,7 @@ def recorded(config: Config) -> bool:
     return bool(told["good"])
 
 
-def everything(config: Config) -> list[str]:
+def list_slugs(config: Config) -> list[str]:
     """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
     folder = Path(config.lessons)
     sources = {*lesson_files.slugs(folder), *lesson_files.odd_names(folder)}
@@ -126,21 +126,21 @@ def everything(config: Config) -> list[str]:
     return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
 
 
-def scratch(config: Config) -> Config:
+def scratch_config(config: Config) -> Config:
     """The settings under which a verification works: everything but the published site is elsewhere."""
     return config.model_copy(update={"work": str(Path(config.work) / "verify")})
 
 
-def lesson(config: Config, slug: str) -> Verdict:
+def verify_lesson(config: Config, slug: str) -> Verdict:
     """Verify one lesson: what is published of it, and what it gives now."""
     start = time.monotonic()
     models = Path(config.results) / "models"
-    faults = tuple(integrity.of_lesson(models, slug)) if (models / slug).is_dir() else ()
+    faults = tuple(integrity.find_lesson_faults(models, slug)) if (models / slug).is_dir() else ()
     try:
         verdict = _compared(config, slug, faults)
     except LessonError as error:
         verdict = Verdict(slug, DRIFT, None, error.message(), faults)
-    except (OSError, *integrity.BROKEN) as error:
+    except (OSError, *integrity.READ_ERRORS) as error:
         if not faults:
             raise
         # What is published is broken in a way that was just told; it cannot be compared as well.
@@ -156,12 +156,12 @@ def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
         if told.get("retired"):
             return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
         return Verdict(slug, DRIFT, revision, f"its source is gone; `lessonpress retire {slug}` would say so", faults)
-    work = regenerate(scratch(config), slug)
+    work = regenerate(scratch_config(config), slug)
     failed = [entry for entry in work.checks if not entry["passed"]]
     made = str(work.revision)
     if revision is None or not (folder / revision).is_dir():
         return Verdict(slug, DRIFT, revision, "not published", faults)
-    found = equivalence.of(work, folder / revision)
+    found = equivalence.compare_build(work, folder / revision)
     if found.same and not failed:
         state = IDENTICAL if found.comparison.same() else WITHIN
         words = "byte for byte" if state == IDENTICAL else found.comparison.words()
@@ -187,14 +187,14 @@ def regenerate(config: Config, slug: str) -> LessonBuild:
     return work
 
 
-def pages(config: Config) -> Iterator[Fault]:
+def find_page_faults(config: Config) -> Iterator[Fault]:
     """Every page around the lessons that is not what the published revisions give, and what nobody published."""
     results = Path(config.results)
     if not results.is_dir():
         return
     try:
-        wanted = site.pages(results, config.site)
-    except (LessonError, OSError, *integrity.BROKEN) as error:
+        wanted = site.make_pages(results, config.site)
+    except (LessonError, OSError, *integrity.READ_ERRORS) as error:
         why = f"{error.where}: {error.seen}" if isinstance(error, LessonError) else str(error)
         yield Fault("index.html", f"the pages cannot be made ({why})", "Mend what is named above first.")
         return
@@ -202,7 +202,7 @@ def pages(config: Config) -> Iterator[Fault]:
         name = path.relative_to(results).as_posix()
         if not path.is_file():
             yield Fault(name, "the page is missing", "Run `lessonpress site`.")
-        elif not site.holds(path, text):
+        elif not site.is_current(path, text):
             yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
@@ -213,7 +213,7 @@ def pages(config: Config) -> Iterator[Fault]:
             yield Fault(below.as_posix(), "nothing that is published has this name", "Delete it.")
 
 
-def summary(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+def summarise(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The whole in a sentence."""
     bad = sum(not verdict.good() for verdict in verdicts)
     tail = f" {len(around)} pages around the lessons are not as they should be." if around else ""
@@ -224,7 +224,7 @@ def summary(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     return (good if bad or not around else f"{len(verdicts)} {noun} verified.") + tail
 
 
-def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+def format_table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The verdicts as lines for a terminal, in columns."""
     states = [v.state if v.good() or v.state == DRIFT else "damaged" for v in verdicts]
     rows = [(v.slug, state, v.revision or "–", v.words) for v, state in zip(verdicts, states, strict=True)]
@@ -232,19 +232,19 @@ def table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     lines = []
     for row, verdict in zip(rows, verdicts, strict=True):
         lines.append("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
-        lines += [f"  {fault.words()}" for fault in integrity.gathered(verdict.faults)]
-    return "\n".join([*lines, *(fault.words() for fault in around), summary(verdicts, around)])
+        lines += [f"  {fault.words()}" for fault in integrity.group_faults(verdict.faults)]
+    return "\n".join([*lines, *(fault.words() for fault in around), summarise(verdicts, around)])
 
 
 def _write(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault]) -> None:
     folder = Path(config.work) / "verify"
     good = all(verdict.good() for verdict in verdicts) and not around
-    told = {"schema": 1, "good": good, "summary": summary(verdicts, around),
+    told = {"schema": 1, "good": good, "summary": summarise(verdicts, around),
             "lessons": [verdict.document() for verdict in verdicts],
             "site": [{"where": f.where, "what": f.what, "mend": f.mend} for f in around]}  # fmt: skip
     atomic_io.write(folder / "report.json", canonical_json.pretty(told))
-    atomic_io.write(folder / "junit.xml", junit(verdicts, around))
-    atomic_io.write(folder / "summary.md", markdown(verdicts, around))
+    atomic_io.write(folder / "junit.xml", format_junit(verdicts, around))
+    atomic_io.write(folder / "summary.md", format_markdown(verdicts, around))
     views = {verdict.slug: _view(config, verdict, number) for number, verdict in enumerate(verdicts) if verdict.changes}
     atomic_io.write(folder / "report.html", rendering.render(
         "verify_report.html.jinja", good=good, summary=told["summary"], verdicts=verdicts, site=around, views=views
@@ -254,10 +254,10 @@ def _write(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault])
 def _view(config: Config, verdict: Verdict, number: int) -> report.View:
     assert verdict.made is not None
     old, new = config.published(verdict.slug) / (verdict.revision or ""), Path(verdict.made)
-    return report.view(revision_diff.compare_revisions(old, new), old, new, name=f"lesson-{number}")
+    return report.make_view(revision_diff.compare_revisions(old, new), old, new, name=f"lesson-{number}")
 
 
-def junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+def format_junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The verdicts as JUnit XML: two cases a lesson (regenerated, published files), one for the pages around them."""
     cases = []
     for verdict in verdicts:
@@ -281,10 +281,10 @@ def _quoted(text: str) -> str:
     return quoteattr(plain, {"\n": "&#10;"})
 
 
-def markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
+def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The verdicts as Markdown, for the page of a CI job or a comment."""
-    lines = [f"### lessonpress verify: {summary(verdicts, around)}", "", "| | Lesson | Verdict | Revision | In words |",
-             "|---|---|---|---|---|"]  # fmt: skip
+    head = ("| | Lesson | Verdict | Revision | In words |", "|---|---|---|---|---|")
+    lines = [f"### lessonpress verify: {summarise(verdicts, around)}", "", *head]
     for verdict in verdicts:
         mark = "✅" if verdict.good() else "❌"
         words = "<br>".join([_cell(verdict.words), *(_cell(fault.words()) for fault in verdict.faults)])
