@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from lessonpress.lesson.recipe import Recipe
+
 REVISION = "5eed5eed5eed5eed"
 SOURCE = '''"""A layer that weighs three words."""
 
@@ -30,10 +32,14 @@ GRAPH = (
     '<g class="node" data-id="share" tabindex="0"><rect y="50" width="100" height="30"/><text y="70">share</text></g>'
     "</svg>"
 )
-RECIPE: dict[str, Any] = {
+BARE = Recipe.model_validate({
+    "schema": 1, "slug": "bare", "title": "Bare", "model": {"class": "Bare"}, "execution": {},
+})  # fmt: skip
+RECIPE = Recipe.model_validate({
+    "schema": 1, "slug": "weigher", "title": "How are three words weighed?", "model": {"class": "Weigher"},
     "execution": {"seed": 3, "mode": "eval", "dtype": "float32", "inputs": {"words": {}, "bias": {}}},
-    "experiment": {"seed": 4, "dtype": "float64"},
-}
+    "experiment": {"seed": 4, "dtype": "float64", "cases": [{"id": "quiet"}, {"id": "loud"}]},
+})  # fmt: skip
 
 
 def _case(name: str, words: list[list[Any]], shares: list[Any]) -> dict[str, Any]:

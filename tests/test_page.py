@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lessonpress.core.errors import LessonError
 from lessonpress.web.page import arrays, heatmap, lesson_page, numbers, rendering, site_pages, volatile
-from tests.page_sample import GRAPH, RECIPE, REVISION, SOURCE, VOLATILE, manifest
+from tests.page_sample import BARE, GRAPH, RECIPE, REVISION, SOURCE, VOLATILE, manifest
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
 
@@ -68,7 +68,7 @@ def made(told: dict[str, Any] | None = None, **sources: str) -> str:
 def bare() -> str:
     """The page of a lesson that says next to nothing."""
     told = {"title": "Bare", "slug": "bare", "revision": REVISION, "files": {}, "experiment": None}
-    return lesson_page.render_page(told, recipe={}, graph_svg="", sources={})
+    return lesson_page.render_page(told, recipe=BARE, graph_svg="", sources={})
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_positive_is_teal_and_negative_is_rust() -> None:
 
 def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
     """Every cell has a square; every cell but zero has a sign, with an upright stroke when it is positive."""
-    grid = arrays.make_grids({"values": [[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]]})[0]
+    grid = arrays.make_grids([[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]])[0]
     drawn = str(heatmap.draw(grid, largest=4.0, description="d"))
     squares = "".join(re.findall(r'<path fill="[^"]*" d="([^"]*)"', drawn))
     marks = "".join(re.findall(r'<path class="mark[^"]*" d="([^"]*)"', drawn))
@@ -154,7 +154,7 @@ def test_a_figure_says_in_words_what_it_shows() -> None:
 
 def test_further_axes_are_panels() -> None:
     """An array of three axes is shown as one table for each position of the first."""
-    grids = arrays.make_grids({"values": [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]]})
+    grids = arrays.make_grids([[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]])
     assert [grid.panel for grid in grids] == ["panel 0", "panel 1", "panel 2"]
     assert [grid.values for grid in grids] == [((1.0, 2.0),), ((3.0, 4.0),), ((5.0, 6.0),)]
 
@@ -172,7 +172,7 @@ def test_complex_numbers_are_one_number_each() -> None:
 def test_panels_carry_the_names_of_their_axes() -> None:
     """Where the leading axes have names and labels, a panel is called by them."""
     heads = {"name": "head", "labels": ["left", "right"]}
-    grids = arrays.make_grids({"values": [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], "panels": [heads, {"name": "step"}]})
+    grids = arrays.make_grids([[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], panels=[heads, {"name": "step"}])
     names = [f"head {head}, step {step}" for head in ("left", "right") for step in (0, 1)]
     assert [grid.panel for grid in grids] == names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.graph import drawing, graph, layout
 from lessonpress.lesson import reader, trained_weights
 from lessonpress.lesson.recipe import Recipe
+from lessonpress.lesson.records import Cases
 from lessonpress.replay import replay
 from lessonpress.revision import bundle, identity, manifest, provenance, schema, weights
+from lessonpress.revision.schema import Manifest
 from lessonpress.web.page import binding, expressions, graphs, lesson_page, program, prose_check, rendering, volatile
 from lessonpress.worker import recorded
 
@@ -31,7 +33,8 @@ def render_lesson(work: LessonBuild) -> tuple[str, dict[str, bytes], str | None]
     """
     name, files = render_revision(work.lesson, work.source, work.body("capture.json"), work.cases, work.checks,
                                   work.bytes("cases.csv"))  # fmt: skip
-    return name, files, "\n".join(f"hint: {words}" for words in binding.find_typed(work.lesson, work.cases)) or None
+    hints = binding.find_typed(work.lesson, cast("Cases", work.cases))
+    return name, files, "\n".join(f"hint: {words}" for words in hints) or None
 
 
 def render_revision(
@@ -42,7 +45,7 @@ def render_revision(
     if wrong := expressions.find_misnamed(read):
         raise LessonErrors(wrong)
     checks = add_sentences(checks, read.recipe)
-    read = binding.bind_values(read, cases)
+    read = binding.bind_values(read, cast("Cases", cases))
     drawn = graph.build_graph(captured)
     _aimed(read, drawn)
     graphs = _own_graphs(captured, drawn)
@@ -61,7 +64,7 @@ def render_revision(
     }  # fmt: skip
     alive = _alive(read, captured, built, drawn, graphs)
     # The page is made once, with an id that stands for the one to come; nothing else in it hangs on the id.
-    told = {**body, "revision": STAND_IN, "files": _listed(read, STAND_IN, files)}
+    told: Any = {**body, "revision": STAND_IN, "files": _listed(read, STAND_IN, files)}
     try:
         shown = _page(read, told, picture_text, alive)
     except LessonError:
@@ -100,7 +103,7 @@ def draw_picture(drawn: Mapping[str, Any], title: str, *, ids: str = "n") -> str
 
 
 def _alive(
-    read: reader.Lesson, captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], drawn: Mapping[str, Any],
+    read: reader.Lesson, captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], drawn: Any,
     own: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """What the page can do beyond showing: the program that it runs, and further pictures of the graph."""
@@ -124,13 +127,13 @@ def _readable(read: reader.Lesson, checks: Sequence[Mapping[str, Any]]) -> None:
         raise LessonErrors(found)
 
 
-def _page(read: reader.Lesson, body: Mapping[str, Any], picture_text: str, alive: Mapping[str, Any]) -> str:
+def _page(read: reader.Lesson, body: Manifest, picture_text: str, alive: Mapping[str, Any]) -> str:
     model = read.recipe.model.file
     texts = {n: d for n, d in read.files.items() if n.endswith(".py")}
     order = sorted(texts, key=lambda n: (n != model, n == read.recipe.checks, n))
     sources = {n: texts[n].decode("utf-8", "replace") for n in order}
     return lesson_page.render_page(
-        body, recipe=read.recipe.model_dump(by_alias=True), graph_svg=picture_text, sources=sources, **alive
+        body, recipe=read.recipe, graph_svg=picture_text, sources=sources, **alive
     )
 
 

@@ -96,16 +96,14 @@ def _tensor(gap: Gap, old: Mapping[str, Array], new: Mapping[str, Array], entry:
     if before.shape != after.shape or before.dtype.kind not in "fiu" or after.dtype.kind not in "fiu":
         return Tensor(gap, worst, (), "The shapes or kinds differ, so there is no picture.")
     away = subtract(before, after)
-    described = {**{key: entry[key] for key in ("rows", "columns", "panels") if key in entry}, "values": away.tolist()}
-    if "axis" in entry:
-        described["columns"] = entry["axis"]
-    grids = arrays.make_grids(described)
+    grids = arrays.make_grids(away.tolist(), rows=entry.get("rows"), columns=entry.get("axis") or entry.get("columns"),
+                              panels=entry.get("panels"))  # fmt: skip
     largest = float(np.abs(away[np.isfinite(away)]).max(initial=0.0))
     pictures = tuple(
         heatmap.draw(grid, largest=largest, description=figures.describe_grid(grid, f"{gap.name}, new minus old"))
         for grid in grids if any(grid.values)
     )  # fmt: skip
-    hidden = arrays.count_panels(described) > len(grids) or any(grid.cropped() for grid in grids)
+    hidden = arrays.count_panels(away.tolist()) > len(grids) or any(grid.is_cropped() for grid in grids)
     return Tensor(gap, worst, pictures, "Only the first rows, columns and panels are drawn." if hidden else "")
 
 

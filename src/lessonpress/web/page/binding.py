@@ -11,17 +11,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache, lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
-from lessonpress.core.errors import LessonError
 from lessonpress.lesson.reader import Lesson
+from lessonpress.lesson.recipe import Question
 from lessonpress.replay import statistics
 from lessonpress.replay.statistics import STATISTICS
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Cases
 
 _EXPRESSION = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]")
@@ -36,17 +39,18 @@ FAILURES = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, 
 LONGEST = 200  # characters of one expression
 Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
+Value: TypeAlias = str | int | float  # what an expression may give; True and False are numbers too
 
 
-class Recorded:
+class ArrayInProse:
     """A recorded array inside an expression: `alignment[0, 2]` is a number, `alignment[0]` a shorter array."""
 
     def __init__(self, values: Any) -> None:
         self._values = np.asarray(values, dtype=np.float64)
 
     def __getitem__(self, place: Any) -> Any:
-        found = self._values[place]
-        return float(found) if np.ndim(found) == 0 else Recorded(found)
+        part = self._values[place]
+        return float(part) if np.ndim(part) == 0 else ArrayInProse(part)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -77,124 +81,137 @@ class _Environment(ImmutableSandboxedEnvironment):
 class Names:
     """What an expression may name: looked up, never listed."""
 
-    def __init__(self, known: Mapping[str, Any]) -> None:
+    def __init__(self, known: Mapping[str, object]) -> None:
         self._known = known
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         return self._known[name]
 
 
-def bind_values(read: Lesson, cases: Mapping[str, Any]) -> Lesson:
+def bind_values(lesson: Lesson, cases: Cases) -> Lesson:
     """The lesson with every expression in its prose replaced by its value, and every question's answer computed.
 
-    `cases` is the content of cases.json. Raises LessonError with the recipe's line for what cannot be evaluated.
+    Raises LessonError with the recipe's line for what cannot be evaluated.
     """
-    names = _names(cases)
+    names = _collect_names(cases)
 
     def fill(text: str, path: Path) -> str:
-        return _EXPRESSION.sub(
-            lambda found: _written(_value(read, found[1], names, path)) if _NAME.search(found[1]) else found[0], text
-        )
+        return _replace_expressions(text, lambda expression: _write(_evaluate(lesson, expression, names, path)))
 
-    recipe = map_prose(read.recipe, (), fill)
-    answers = [_answered(read, question, names, ("questions", at)) for at, question in enumerate(recipe.questions)]
-    return read.with_recipe(recipe.model_copy(update={"questions": answers}) if answers else recipe)
+    recipe = map_prose(lesson.recipe, (), fill)
+    answers = [_answer(lesson, question, names, ("questions", at)) for at, question in enumerate(recipe.questions)]
+    return lesson.with_recipe(recipe.model_copy(update={"questions": answers}) if answers else recipe)
 
 
 def find_expressions(text: str) -> list[str]:
     """Every expression of a text, without its braces."""
-    return [found for found in _EXPRESSION.findall(text) if _NAME.search(found)]
+    return [expression for expression in _EXPRESSION.findall(text) if _NAME.search(expression)]
 
 
 def blank_expressions(text: str) -> str:
     """A text with every expression replaced by a number, as if all values were known."""
-    return _EXPRESSION.sub(lambda found: "0" if _NAME.search(found[1]) else found[0], text)
+    return _replace_expressions(text, lambda _: "0")
 
 
-def find_typed(read: Lesson, cases: Mapping[str, Any]) -> list[str]:
+def _replace_expressions(text: str, write: Callable[[str], str]) -> str:
+    """A text with each expression replaced by what `write` gives for it; braces that name nothing stay as typed."""
+    return _EXPRESSION.sub(lambda match: write(match[1]) if _NAME.search(match[1]) else match[0], text)
+
+
+def find_typed(lesson: Lesson, cases: Cases) -> list[str]:
     """Numbers with three decimals or more that are typed into prose and occur in the record: a hint for each."""
     hints = []
 
     def look(text: str, path: Path) -> str:
-        for found in _TYPED.findall(_EXPRESSION.sub("", text)):
-            if source := _source(found, cases):
-                decimals = len(found.partition(".")[2])
+        for number in _TYPED.findall(_EXPRESSION.sub("", text)):
+            if source := _find_source(number, cases):
+                decimals = len(number.partition(".")[2])
                 fix = f"Write {{{{ {source} | fixed({decimals}) }}}}, so that it follows the record."
-                hints.append(read.error(path, f"{found} is typed by hand and is a recorded number", fix=fix).message())
+                seen = f"{number} is typed by hand and is a recorded number"
+                hints.append(lesson.error(path, seen, fix=fix).message())
         return text
 
-    map_prose(read.recipe, (), look)
+    map_prose(lesson.recipe, (), look)
     return hints
 
 
-def _source(found: str, cases: Mapping[str, Any]) -> str:
+def _find_source(text: str, cases: Cases) -> str:
     """The expression of a recorded number that a typed one rounds, or nothing."""
-    number, decimals = float(found.replace("−", "-")), len(found.partition(".")[2])
-    for case, told in cases["cases"].items():
-        for name, array in told["arrays"].items():
-            values = np.asarray(array["values"]) if array["dtype"].startswith("float") else np.zeros(0)
-            near = np.abs(values - number) <= 0.5001 * 10.0**-decimals if values.dtype.kind == "f" else np.zeros(0)
+    number, decimals = float(text.replace("−", "-")), len(text.partition(".")[2])
+    for case, values in cases["cases"].items():
+        for name, array in values["arrays"].items():
+            flat = np.asarray(array["values"]) if array["dtype"].startswith("float") else np.zeros(0)
+            near = np.abs(flat - number) <= 0.5001 * 10.0**-decimals if flat.dtype.kind == "f" else np.zeros(0)
             if (hits := np.argwhere(near)).size:
                 head = case if case.isidentifier() else f'cases["{case}"]'
                 return f"{head}.{name}[{', '.join(map(str, hits[0]))}]"
     return ""
 
 
-def _names(cases: Mapping[str, Any]) -> dict[str, Any]:
-    found = {
-        case: Names({**{name: Recorded(array["values"]) for name, array in told["arrays"].items()
-                        if not array["dtype"].startswith("complex")}, **told["metrics"]})
-        for case, told in cases["cases"].items()
+def _collect_names(cases: Cases) -> dict[str, Names]:
+    by_case = {
+        case: Names({**{name: ArrayInProse(array["values"]) for name, array in values["arrays"].items()
+                        if not array["dtype"].startswith("complex")}, **values["metrics"]})
+        for case, values in cases["cases"].items()
     }  # fmt: skip
-    return {**found, "cases": Names(found)}
+    return {**by_case, "cases": Names(by_case)}
 
 
-def _value(read: Lesson, expression: str, names: Mapping[str, Any], path: Path) -> Any:
+def _evaluate(lesson: Lesson, expression: str, names: Mapping[str, Names], path: Path) -> Value:
     """What an expression gives. Raises LessonError for one that is wrong or names what is not recorded."""
     try:
         value = compile_expression(expression)(**names)
         if isinstance(value, StrictUndefined):
-            str(value)  # says what is missing
+            str(value)  # raises, and says what is missing
         if not isinstance(value, str | int | float):
             raise TypeError("it is no single value")
         return value
     except FAILURES as error:
         known = ", ".join(sorted(names))
-        raise _wrong(read, path, f"{{{{ {expression} }}}} cannot be evaluated ({error})", known) from error
+        seen = f"{{{{ {expression} }}}} cannot be evaluated ({error})"
+        expected = f"a recorded value such as {{{{ case.id[0, 2] | sig(4) }}}}; there are: {known}"
+        raise lesson.error(path, seen, expected) from error
 
 
 @lru_cache(maxsize=1024)
 def compile_expression(expression: str) -> Callable[..., Any]:
-    """An expression, ready to be given names; raises one of FAILURES for what is none, or would take long to read."""
+    """An expression, ready to be given names.
+
+    Raises one of FAILURES for what is not an expression, and for what would take long to read.
+    """
     if len(expression) > LONGEST or "**" in expression:
         raise ValueError("it is too long or has a power")
     return make_environment().compile_expression(expression, undefined_to_none=False)
 
 
-def _wrong(read: Lesson, path: Path, seen: str, known: str) -> LessonError:
-    return read.error(path, seen, f"a recorded value such as {{{{ case.id[0, 2] | sig(4) }}}}; there are: {known}")
-
-
-def _answered(read: Lesson, question: Any, names: Mapping[str, Any], at: Path) -> Any:
+def _answer(lesson: Lesson, question: Question, names: Mapping[str, Names], at: Path) -> Question:
     """A question with its answer as text: an option's words, or a number."""
-    value = _value(read, question.answer, names, (*at, "answer"))
+    value = _evaluate(lesson, question.answer, names, (*at, "answer"))
     options = question.options
     if not options:
-        return question.model_copy(update={"answer": _written(value)})
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
-    chosen = options[int(value)] if whole and 0 <= value < len(options) else value if value in options else None
+        return question.model_copy(update={"answer": _write(value)})
+    chosen = _choose(value, options)
     if chosen is None:
-        raise read.error((*at, "answer"), f"gives {value!r}, which is none of the options", "an option's place, from 0")
+        seen = f"gives {value!r}, which is none of the options"
+        raise lesson.error((*at, "answer"), seen, "an option's place, from 0")
     return question.model_copy(update={"answer": chosen})
+
+
+def _choose(value: Value, options: list[str]) -> str | None:
+    """The option that an answer names, by its place or by its words."""
+    if isinstance(value, str):
+        return value if value in options else None
+    whole = not isinstance(value, bool) and float(value).is_integer()
+    return options[int(value)] if whole and 0 <= value < len(options) else None
 
 
 def map_prose(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Model:
     """A record with `fill` applied to all prose inside it."""
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for name, field in type(node).model_fields.items():
         value, here = getattr(node, name), (*path, field.alias or name)
         if isinstance(value, str) and name in _PROSE:
-            new: Any = fill(value, here)
+            new: object = fill(value, here)
         elif isinstance(value, BaseModel):
             new = map_prose(value, here, fill)
         elif isinstance(value, list):
@@ -207,7 +224,7 @@ def map_prose(node: Model, path: Path, fill: Callable[[str, Path], str]) -> Mode
     return node.model_copy(update=changed) if changed else node
 
 
-def _written(value: Any) -> str:
+def _write(value: Value) -> str:
     """A value in prose: numbers at four significant digits unless a filter said otherwise."""
     return sig(value) if isinstance(value, float) else str(value)
 
@@ -232,15 +249,15 @@ def percent(value: float, decimals: int = 0) -> str:
 @cache
 def make_environment() -> _Environment:
     """What expressions are read with: our filters and nothing else."""
-    made = _Environment(undefined=StrictUndefined)
-    made.filters = {
-        "sig": sig, "fixed": fixed, "percent": percent, "abs": abs, **{name: _reduced(name) for name in STATISTICS},
+    environment = _Environment(undefined=StrictUndefined)
+    environment.filters = {
+        "sig": sig, "fixed": fixed, "percent": percent, "abs": abs, **{name: _reduce(name) for name in STATISTICS},
     }  # fmt: skip
-    made.globals = {}
-    made.tests = {}
-    return made
+    environment.globals = {}
+    environment.tests = {}
+    return environment
 
 
-def _reduced(name: str) -> Callable[[Recorded], Any]:
+def _reduce(name: str) -> Callable[[ArrayInProse], float]:
     """A statistic of all numbers of an array, as a plain Python number."""
     return lambda array: statistics.compute_statistic(name, array._flat)

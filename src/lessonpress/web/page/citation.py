@@ -1,13 +1,15 @@
-"""What a reader or a search engine takes along besides the files: how to cite a revision, what it is."""
+"""How a revision is cited, and how it is described to search engines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lessonpress.web import prose
+
+if TYPE_CHECKING:
+    from lessonpress.revision.schema import Manifest
 
 
 @dataclass(frozen=True)
@@ -19,29 +21,25 @@ class Citation:
     after: str
 
 
-def describe_lesson(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def describe_lesson(manifest: Manifest) -> dict[str, object]:
     """The lesson in the words of schema.org, without dates and addresses: a page does not know where it is served."""
-    told = {
-        "name": prose.to_text(str(manifest["title"])), "keywords": [str(tag) for tag in manifest.get("tags") or []],
-        "author": prose.to_text(str(manifest.get("curator") or "")),
-        "license": prose.to_text(str(manifest.get("license") or "")),
-        "version": str(manifest.get("revision") or ""),
+    described = {
+        "name": prose.to_text(manifest["title"]), "keywords": manifest.get("tags") or [],
+        "author": prose.to_text(manifest.get("curator") or ""), "license": prose.to_text(manifest.get("license") or ""),
+        "version": manifest.get("revision") or "",
     }  # fmt: skip
-    kept = {key: value for key, value in told.items() if value}
-    return {"@context": "https://schema.org", "@type": "LearningResource", **kept, "isAccessibleForFree": True}
+    filled = {key: value for key, value in described.items() if value}
+    return {"@context": "https://schema.org", "@type": "LearningResource", **filled, "isAccessibleForFree": True}
 
 
-def make_citation(manifest: Mapping[str, Any]) -> Citation:
+def make_citation(manifest: Manifest) -> Citation:
     """The BibTeX entry of a revision: title, author, revision and, in the middle, the year of its capture."""
-    slug, revision = str(manifest.get("slug") or "lesson"), str(manifest.get("revision") or "")
-    told = {
-        "title": _braced(prose.to_text(str(manifest["title"]))),
-        "author": _braced(prose.to_text(str(manifest.get("curator") or "unknown"))),
-    }
-    lines = [f"@misc{{{slug}-{revision},", *(f"  {key} = {{{text}}}," for key, text in told.items())]
-    note = f"  note = {{Lesson {slug}, revision {revision}}},"
-    captured = re.match(r"\d{4}", str((manifest.get("provenance") or {}).get("capturedAt") or ""))
-    return Citation("\n".join([*lines, note, "  year = {"]), captured[0] if captured else "", "}\n}")
+    slug, revision = manifest.get("slug") or "lesson", manifest.get("revision") or ""
+    title, author = prose.to_text(manifest["title"]), prose.to_text(manifest.get("curator") or "unknown")
+    lines = [f"@misc{{{slug}-{revision},", f"  title = {{{_braced(title)}}},", f"  author = {{{_braced(author)}}},",
+             f"  note = {{Lesson {slug}, revision {revision}}},", "  year = {"]  # fmt: skip
+    captured = re.match(r"\d{4}", manifest.get("provenance", {}).get("capturedAt") or "")
+    return Citation("\n".join(lines), captured[0] if captured else "", "}\n}")
 
 
 def _braced(text: str) -> str:

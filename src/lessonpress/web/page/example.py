@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup
 
 from lessonpress.web import prose
 from lessonpress.web.page import arrays, figures, glossary, numbers
+from lessonpress.web.page.arrays import Shown
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.recipe import Recipe
+    from lessonpress.revision.schema import Manifest, PublishedArray, PublishedCase, PublishedMetric
+
+Kind: TypeAlias = Literal["matrices", "vectors"]
 
 
 @dataclass(frozen=True)
@@ -40,105 +47,113 @@ class Experiment:
     recorded: str
 
 
-def make_experiment(
-    manifest: Mapping[str, Any], recipe: Mapping[str, Any], marked: glossary.Terms
-) -> Experiment | None:
+def make_experiment(manifest: Manifest, recipe: Recipe, terms: glossary.Terms) -> Experiment | None:
     """The recorded example, or None for a lesson without cases."""
-    told = manifest.get("experiment") or {}
-    recorded = told.get("cases") or []
-    if not recorded:
+    example, cases = manifest.get("experiment"), list_cases(manifest)
+    if not example or not cases:
         return None
-    notes = {str(each.get("note") or "") for each in recorded}
+    notes = {case.get("note") or "" for case in cases}
     shared = notes.pop() if len(notes) == 1 else ""
-    run = recipe.get("experiment") or {}
-    control = (told.get("control") or {}).get("label") or told.get("controlLabel") or "Case"
+    control = example.get("control")
+    label = (control.get("label") if control else None) or example.get("controlLabel") or "Case"
     return Experiment(
-        Markup(prose.to_inline(str(told.get("title") or ""), where="experiment.title")),
-        marked.mark(prose.to_html(str(told.get("description") or ""), where="experiment.description")),
-        prose.to_text(str(control)),
-        marked.mark(prose.to_html(shared, where="experiment.cases: note")),
-        _matrices(recorded[0], recorded, fixed=True),
-        tuple(_case(each, recorded, "" if shared else None, marked) for each in recorded),
-        _facts(run, ("seed", "dtype")),
+        Markup(prose.to_inline(example.get("title") or "", where="experiment.title")),
+        terms.mark(prose.to_html(example.get("description") or "", where="experiment.description")),
+        prose.to_text(label),
+        terms.mark(prose.to_html(shared, where="experiment.cases: note")),
+        _make_matrices(cases[0], cases, fixed=True),
+        tuple(_make_case(case, cases, "" if shared else None, terms) for case in cases),
+        _describe_run(recipe),
     )
 
 
-def collect_figure_values(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def list_cases(manifest: Manifest) -> list[PublishedCase]:
+    """The recorded cases of a manifest; none where it has no experiment."""
+    experiment = manifest.get("experiment")
+    return (experiment.get("cases") or []) if experiment else []
+
+
+def collect_figure_values(manifest: Manifest) -> dict[str, list[list[Shown]]]:
     """Full-precision values of every figure that is shown, by the figure's key; what is not shown is left out."""
-    kept: dict[str, Any] = {}
-    cases = (manifest.get("experiment") or {}).get("cases") or []
+    kept: dict[str, Sequence[Sequence[Shown]]] = {}
+    cases = list_cases(manifest)
     for case in cases:
-        for at, (key, matrix) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True)):
-            if isinstance(matrix["values"], Mapping) or (case is not cases[0] and _same(cases, "matrices", at)):
+        for at, (key, matrix) in enumerate(zip(_make_keys(case, "matrices"), _figures(case, "matrices"), strict=True)):
+            if case is not cases[0] and _is_fixed(cases, "matrices", at):
                 continue
-            shown = arrays.make_grids(matrix)
+            shown = figures.make_grids(matrix)
             kept |= {key if len(shown) == 1 else f"{key}/{n}": grid.values for n, grid in enumerate(shown)}
-        for key, vector in zip(_keys(case, "vectors"), case.get("vectors") or [], strict=True):
-            if not isinstance(vector["values"], Mapping):
-                kept[key] = [list(arrays.flatten(arrays.read_values(vector)))[: arrays.ROWS]]
-    return {key: [[_for_script(value) for value in line] for line in lines] for key, lines in kept.items()}
+        for key, vector in zip(_make_keys(case, "vectors"), _figures(case, "vectors"), strict=True):
+            if not isinstance(vector["values"], dict):
+                numbers_in_order = arrays.flatten(arrays.pair_complex(vector["values"], vector.get("dtype")))
+                kept[key] = [list(numbers_in_order)[: arrays.ROWS]]
+    return {key: [[_without_loss(value) for value in line] for line in lines] for key, lines in kept.items()}
 
 
-def collect_metric_values(manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
+def collect_metric_values(manifest: Manifest) -> dict[str, list[Shown]]:
     """Full-precision values of every metric by case."""
-    cases = (manifest.get("experiment") or {}).get("cases") or []
-    return {str(case["id"]): [_for_script(metric["value"]) for metric in case.get("metrics") or []] for case in cases}
+    return {case["id"]: [_without_loss(metric["value"]) for metric in case.get("metrics") or []]
+            for case in list_cases(manifest)}  # fmt: skip
 
 
-def _case(
-    case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], note: str | None, marked: glossary.Terms
-) -> Case:
+def _make_case(case: PublishedCase, cases: Sequence[PublishedCase], note: str | None, terms: glossary.Terms) -> Case:
     """One case with its figures; `note` stands instead of its own note, where that is said once for all cases."""
-    vectors = case.get("vectors") or []
-    words = str(case.get("note") or "") if note is None else note
+    vectors = _figures(case, "vectors")
+    words = case.get("note") or "" if note is None else note
     return Case(
-        str(case["id"]),
-        Markup(prose.to_inline(str(case.get("label") or case["id"]), where=f"case {case['id']}: label")),
-        marked.mark(prose.to_html(words, where=f"case {case['id']}: note")),
-        _matrices(case, cases, fixed=False),
-        figures.make_vectors(
-            vectors, keys=_keys(case, "vectors"), same=[_same(cases, "vectors", at) for at in range(len(vectors))]
-        ),
-        tuple(
-            (Markup(prose.to_inline(_label(metric))), numbers.short(metric["value"]), numbers.exact(metric["value"]))
-            for metric in case.get("metrics") or []
-        ),
-    )
+        case["id"],
+        Markup(prose.to_inline(case.get("label") or case["id"], where=f"case {case['id']}: label")),
+        terms.mark(prose.to_html(words, where=f"case {case['id']}: note")),
+        _make_matrices(case, cases, fixed=False),
+        figures.make_vectors(vectors, keys=_make_keys(case, "vectors"),
+                             same=[_is_fixed(cases, "vectors", at) for at in range(len(vectors))]),
+        tuple(map(_make_metric, case.get("metrics") or [])),
+    )  # fmt: skip
 
 
-def _for_script(value: Any) -> Any:
+def _make_metric(metric: PublishedMetric) -> tuple[Markup, str, str]:
+    """A metric's label, its value as shown, and with every digit."""
+    label = Markup(prose.to_inline(metric.get("label") or metric.get("id") or ""))
+    return label, numbers.short(metric["value"]), numbers.exact(metric["value"])
+
+
+def _without_loss(value: Shown) -> Shown:
     """A value as a script can read it without loss: integers beyond 2**53 and complex numbers as text."""
     lossy = isinstance(value, tuple) or (isinstance(value, int) and abs(value) > 2**53)
     return numbers.exact(value) if lossy else value
 
 
-def _matrices(
-    case: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], *, fixed: bool
-) -> tuple[figures.Matrix, ...]:
+def _make_matrices(
+    case: PublishedCase, cases: Sequence[PublishedCase], *, fixed: bool
+) -> tuple[figures.Matrix, ...]:  # fmt: skip
     """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
     return tuple(
         figures.make_matrix(each, key=key)
-        for at, (key, each) in enumerate(zip(_keys(case, "matrices"), case.get("matrices") or [], strict=True))
-        if _same(cases, "matrices", at) is fixed
+        for at, (key, each) in enumerate(zip(_make_keys(case, "matrices"), _figures(case, "matrices"), strict=True))
+        if _is_fixed(cases, "matrices", at) is fixed
     )
 
 
-def _label(figure: Mapping[str, Any]) -> str:
-    return str(figure.get("label") or figure.get("id") or "")
+def _figures(case: PublishedCase, kind: Kind) -> list[PublishedArray]:
+    """The recorded arrays of a case that are shown as figures of one kind."""
+    return case.get(kind) or []
 
 
-def _keys(case: Mapping[str, Any], kind: str) -> list[str]:
+def _make_keys(case: PublishedCase, kind: Kind) -> list[str]:
     """A key for each figure of a case: case, kind and place, which are unique whatever the ids are."""
-    return [f"{case['id']}/{kind}/{at}" for at in range(len(case.get(kind) or []))]
+    return [f"{case['id']}/{kind}/{at}" for at in range(len(_figures(case, kind)))]
 
 
-def _same(cases: Sequence[Mapping[str, Any]], kind: str, at: int) -> bool:
+def _is_fixed(cases: Sequence[PublishedCase], kind: Kind, at: int) -> bool:
     """Whether the figure at this place holds the same values in every one of several cases."""
-    shown = [(case.get(kind) or [])[at : at + 1] for case in cases]
+    shown = [_figures(case, kind)[at : at + 1] for case in cases]
     return len(cases) > 1 and all(each and each[0]["values"] == shown[0][0]["values"] for each in shown)
 
 
-def _facts(run: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Settings of a run in a line: `seed 21, float64`."""
-    told = [(name, run[name]) for name in names if run.get(name) is not None]
-    return ", ".join(str(value) if name == "dtype" else f"{name} {value}" for name, value in told)
+def _describe_run(recipe: Recipe) -> str:
+    """Seed and dtype of the cases in a line: `seed 21, float64`."""
+    experiment = recipe.experiment
+    if experiment is None:
+        return ""
+    seed = [] if experiment.seed is None else [f"seed {experiment.seed}"]
+    return ", ".join([*seed, experiment.dtype])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from lessonpress.web import prose
 from lessonpress.web.page import arrays, heatmap, numbers
-from lessonpress.web.page.arrays import Axis, Grid
+from lessonpress.web.page.arrays import Axis, Grid, Shown
+
+if TYPE_CHECKING:
+    from lessonpress.revision.schema import ArrayFile, PublishedArray
 
 
 @dataclass(frozen=True)
@@ -66,52 +69,63 @@ class Vector:
     same: bool
 
 
-def make_matrix(recorded: Mapping[str, Any], *, key: str) -> Matrix:
+def make_matrix(recorded: PublishedArray, *, key: str) -> Matrix:
     """A recorded matrix ready to be shown; `key` finds its values in the page's data."""
-    name = str(recorded.get("label") or recorded.get("id") or "Matrix")
+    name = recorded.get("label") or recorded.get("id") or "Matrix"
     label, values = Markup(prose.to_inline(name)), recorded["values"]
-    if isinstance(values, Mapping):
-        return Matrix(str(recorded.get("id", "")), label, "", None, (), *_elsewhere(values))
-    finite = [number for number in map(numbers.finite, _numbers(recorded)) if number is not None]
+    if isinstance(values, dict):
+        return Matrix(str(recorded.get("id", "")), label, "", None, (), *_describe_file(values))
+    finite = [number for number in map(numbers.finite, _list_numbers(recorded)) if number is not None]
     largest = heatmap.scale(finite)
-    shown = arrays.make_grids(recorded)
-    hidden = arrays.count_panels(recorded) - len(shown)
+    shown = make_grids(recorded)
+    hidden = arrays.count_panels(arrays.pair_complex(values, recorded.get("dtype"))) - len(shown)
     note = f"The first {len(shown)} of {len(shown) + hidden} panels are shown." if hidden else ""
     panels = tuple(
-        _panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.to_text(name))
+        _make_panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.to_text(name))
         for at, grid in enumerate(shown)
     )
     legend = heatmap.legend(largest, lowest=min(finite)) if largest else None
-    return Matrix(str(recorded.get("id", "")), label, _range(finite), legend, panels, "", note, "")
+    return Matrix(str(recorded.get("id", "")), label, _describe_range(finite), legend, panels, "", note, "")
+
+
+def make_grids(recorded: PublishedArray) -> list[Grid]:
+    """The panels of a recorded matrix; none where its values lie in a file."""
+    values = recorded["values"]
+    if isinstance(values, dict):
+        return []
+    return arrays.make_grids(
+        arrays.pair_complex(values, recorded.get("dtype")), rows=recorded.get("rows"),
+        columns=recorded.get("columns"), panels=recorded.get("panels"),
+    )  # fmt: skip
 
 
 def make_vectors(
-    recorded: Sequence[Mapping[str, Any]], *, keys: Sequence[str], same: Sequence[bool]
-) -> tuple[Vector, ...]:
+    recorded: Sequence[PublishedArray], *, keys: Sequence[str], same: Sequence[bool]
+) -> tuple[Vector, ...]:  # fmt: skip
     """The vectors of one case as bars that share one scale, from the smallest to the largest value (and zero)."""
-    kept = [_numbers(each) for each in recorded]
+    kept = [_list_numbers(each) for each in recorded]
     finite = [number for number in map(numbers.finite, (v for one in kept for v in one)) if number is not None]
     low, high = min([0.0, *finite]), max([0.0, *finite])
     return tuple(
-        _vector(each, values, key=key, same=alike, low=low, high=high)
+        _make_vector(each, values, key=key, same=alike, low=low, high=high)
         for each, values, key, alike in zip(recorded, kept, keys, same, strict=True)
     )
 
 
 def describe_grid(grid: Grid, label: str) -> str:
     """A heatmap in words: its size, where its extremes are and how many cells are above, below and at zero."""
-    told = ((row, column, numbers.finite(value)) for row, column, value in grid.cells())
-    cells = [(row, column, number) for row, column, number in told if number is not None]
+    numbered = ((row, column, numbers.finite(value)) for row, column, value in grid.cells())
+    cells = [(row, column, number) for row, column, number in numbered if number is not None]
     extent = f"{label}: {grid.rows.size} by {grid.columns.size} ({grid.rows.name} by {grid.columns.name})."
     if not cells:
         return f"{extent} No finite values."
     lowest, highest = min(cells, key=lambda cell: cell[2]), max(cells, key=lambda cell: cell[2])
     signs = (sum(c[2] > 0 for c in cells), sum(c[2] < 0 for c in cells), sum(c[2] == 0 for c in cells))
     counted = f" {signs[0]} positive, {signs[1]} negative, {signs[2]} zero."
-    return f"{extent} Smallest {_spot(lowest, grid)}; largest {_spot(highest, grid)}.{counted}"
+    return f"{extent} Smallest {_locate(lowest, grid)}; largest {_locate(highest, grid)}.{counted}"
 
 
-def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
+def _make_panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
     table = tuple(
         (row, tuple(map(numbers.short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)
     )
@@ -120,7 +134,7 @@ def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
     drawable = any(numbers.finite(value) is not None for _, _, value in grid.cells())
     picture = None if not drawable else heatmap.draw(grid, largest=largest, description=spoken)
     note = "There are no values: an axis has length 0." if empty else ""
-    if grid.cropped():
+    if grid.is_cropped():
         note = (
             f"The first {len(grid.rows.labels)} by {len(grid.columns.labels)} of {grid.rows.size} by"
             f" {grid.columns.size} values are shown; cases.csv has them all."
@@ -128,36 +142,41 @@ def _panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
     return Panel(key, grid.panel, grid, table, picture, note)
 
 
-def _numbers(recorded: Mapping[str, Any]) -> list[Any]:
+def _list_numbers(recorded: PublishedArray) -> list[Shown]:
     """A recorded array's numbers in row-major order; none where they lie in a file."""
-    return [] if isinstance(recorded["values"], Mapping) else list(arrays.flatten(arrays.read_values(recorded)))
+    values = recorded["values"]
+    if isinstance(values, dict):
+        return []
+    return list(arrays.flatten(arrays.pair_complex(values, recorded.get("dtype"))))
 
 
-def _vector(recorded: Mapping[str, Any], values: list[Any], *, key: str, same: bool, low: float, high: float) -> Vector:
-    label = Markup(prose.to_inline(str(recorded.get("label") or recorded.get("id") or "Vector")))
+def _make_vector(
+    recorded: PublishedArray, values: Sequence[Shown], *, key: str, same: bool, low: float, high: float
+) -> Vector:  # fmt: skip
+    label = Markup(prose.to_inline(recorded.get("label") or recorded.get("id") or "Vector"))
     axis = arrays.make_axis(recorded.get("axis"), fallback="position", size=len(values), most=arrays.ROWS)
-    bars = tuple(_bar(name, value, low, high) for name, value in zip(axis.labels, values, strict=False))
+    bars = tuple(_make_bar(name, value, low, high) for name, value in zip(axis.labels, values, strict=False))
     given = recorded["values"]
-    place = _elsewhere(given) if isinstance(given, Mapping) else ("", "", "")
+    place = _describe_file(given) if isinstance(given, dict) else ("", "", "")
     if axis.size > len(axis.labels):
         place = ("", f"The first {len(axis.labels)} of {axis.size} values are shown; cases.csv has them all.", "")
-    return Vector(str(recorded.get("id", "")), key, label, axis, _along(0.0, low, high), bars, *place, same)
+    return Vector(str(recorded.get("id", "")), key, label, axis, _position(0.0, low, high), bars, *place, same)
 
 
-def _bar(label: str, value: Any, low: float, high: float) -> Bar:
+def _make_bar(label: str, value: Shown, low: float, high: float) -> Bar:
     number = numbers.finite(value) or 0.0
-    start, end = sorted((_along(0.0, low, high), _along(number, low, high)))
+    start, end = sorted((_position(0.0, low, high), _position(number, low, high)))
     sign = "above" if number > 0 else "below" if number < 0 else "at"
     return Bar(label, numbers.short(value), start, round(end - start, 2), sign)
 
 
-def _along(number: float, low: float, high: float) -> float:
+def _position(number: float, low: float, high: float) -> float:
     """Where a number stands on the scale, in percent; halved before subtracting, so that extremes do not overflow."""
     span = high / 2 - low / 2
     return round(100 * ((number / 2 - low / 2) / span), 2) if span else 0.0
 
 
-def _range(finite: Sequence[float]) -> str:
+def _describe_range(finite: Sequence[float]) -> str:
     """The scale of the colours and the extremes, as the script writes them too."""
     if not finite:
         return ""
@@ -165,13 +184,13 @@ def _range(finite: Sequence[float]) -> str:
     return f"Scale {f'−{most}' if low < 0 else '0'} to {most} · Min {numbers.short(low)} · Max {numbers.short(high)}"
 
 
-def _spot(cell: tuple[str, str, float], grid: Grid) -> str:
+def _locate(cell: tuple[str, str, float], grid: Grid) -> str:
     return f"{numbers.short(cell[2])} at {grid.rows.name} {cell[0]}, {grid.columns.name} {cell[1]}"
 
 
-def _elsewhere(values: Mapping[str, Any]) -> tuple[str, str, str]:
+def _describe_file(values: ArrayFile) -> tuple[str, str, str]:
     """File, words about it and a sample, for an array that is too large for a page."""
-    sample: Iterable[Any] = arrays.flatten(values.get("sample") or [])
+    sample = arrays.flatten(values.get("sample") or [])
     shape = numbers.shape(values.get("shape") or [])
     shown = ", ".join(numbers.short(value) for value, _ in zip(sample, range(24), strict=False))
     return str(values.get("file", "")), f"An array of shape {shape}, kept in a file of its own.", shown

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -21,124 +22,203 @@ from lessonpress.web.page import (
     view_models,
 )
 
+if TYPE_CHECKING:
+    from lessonpress.lesson.recipe import Recipe
+    from lessonpress.revision.schema import Manifest
+    from lessonpress.revision.schema import Milestone as PublishedMilestone
+    from lessonpress.revision.schema import Paper as PublishedPaper
+    from lessonpress.web.page.page_data import Live, PageData
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication: its title, and its address, or nothing where that is not on the web."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """The work that a lesson follows."""
+
+    kicker: str  # kind and year
+    name: Markup
+    fidelity: Markup
+    papers: tuple[Paper, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A term of the glossary with a text for each level of reader."""
+
+    term: Markup
+    beginner: Markup
+    expert: Markup
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the lesson says about itself."""
+
+    title: Markup
+    plain_title: str
+    question: Markup
+    description: Markup
+    summary: str
+    category: str
+    tags: list[str]
+    about: dict[str, object]
+    milestone: Milestone | None
+    scope: Markup
+    limitations: Markup
+    attribution: Markup
+    license: Markup
+    curator: Markup
+    glossary: list[Entry]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What was recorded, drawn and published."""
+
+    experiment: example.Experiment | None
+    questions: tuple[view_models.Question, ...]
+    steps: tuple[view_models.Step, ...]
+    layers: tuple[view_models.LayerRow, ...]
+    nodes: int
+    idle: list[str]
+    unused: list[str]
+    listings: tuple[listing.Listing, ...]
+    checks_file: str
+    class_name: str
+    checks: tuple[view_models.Check, ...]
+    replay: view_models.Replay | None
+    repeat: provenance.Repeat
+    files: tuple[view_models.File, ...]
+    facts: tuple[provenance.Fact, ...]
+    settings: tuple[provenance.Fact, ...]
+    digests: tuple[provenance.Fact, ...]
+    citation: citation.Citation
+
 
 def render_page(
-    manifest: Mapping[str, Any], *, recipe: Mapping[str, Any], graph_svg: str, sources: Mapping[str, str],
-    live: Mapping[str, Any] | None = None, folded: Sequence[str] = (),
+    manifest: Manifest, *, recipe: Recipe, graph_svg: str, sources: Mapping[str, str],
+    live: Live | None = None, folded: Sequence[str] = (),
     pictures: Mapping[tuple[str, ...], str] | None = None, own_graphs: Mapping[str, str] | None = None,
 ) -> str:  # fmt: skip
     """The whole page of one revision as one HTML file, a pure function of its arguments.
 
-    `manifest` is the published manifest, `recipe` the lesson's recipe as plain data, `graph_svg` the graph's picture
-    with nodes `g.node[data-id]` and with the modules `folded` drawn as boxes, `sources` the lesson's source texts by
-    file name, the model's file first. `live` is what `live(…)` gave: without it the page shows recorded values only.
-    `pictures` are further pictures of the graph by their folded modules, `own_graphs` pictures of cases that ran
-    otherwise. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
+    `manifest` is the published manifest, `graph_svg` the graph's picture with nodes `g.node[data-id]` and with the
+    modules `folded` drawn as boxes, `sources` the lesson's source texts by file name, the model's file first. `live` is
+    the program that the page runs: without it the page shows recorded values only. `pictures` are further pictures of
+    the graph by their folded modules, `own_graphs` pictures of cases that ran otherwise. Files are linked beside the
+    page. Raises LessonError for prose whose TeX cannot be rendered.
     """
-    marked = glossary.make_terms(manifest.get("glossary") or [])
-    parts = _parts(manifest, recipe, sources, marked)
-    drawn = graphs.make_graph(graph_svg, folded, pictures or {})
-    cases = (manifest.get("experiment") or {}).get("cases") or []
-    ways = {case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {}) for case in cases}
-    parts["page_data"]["live"] = live
+    terms = glossary.make_terms(manifest.get("glossary") or [])
+    parts = _make_parts(manifest, recipe, sources, terms)
     return rendering.render(
-        "lesson.html.jinja", **_words(manifest, marked), **parts, graph=drawn, ways=ways,
+        "lesson.html.jinja", **vars(_make_words(manifest, terms)), **vars(parts),
+        page_data=_collect_data(manifest, recipe, sources, live),
+        graph=graphs.make_graph(graph_svg, folded, pictures or {}),
+        own_graphs={case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {})
+                    for case in example.list_cases(manifest)},
         recorded_only=None if live else view_models.explain_recorded_only(manifest),
-        page_script=scripts.lesson(live, questions=bool(parts["questions"])), minutes=_minutes(manifest, parts),
+        page_script=scripts.lesson(live, questions=bool(parts.questions)), minutes=_estimate_minutes(manifest, parts),
     )  # fmt: skip
 
 
-def _minutes(manifest: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, int]:
+def _estimate_minutes(manifest: Manifest, parts: Parts) -> dict[str, int]:
     """Reading time of the parts that are read from start to end, in whole minutes."""
-    shown = parts["experiment"]
-    told = {"example": 0, "walk": 0}
+    shown = parts.experiment
+    minutes = {"example": 0, "walk": 0}
     if shown:
         notes = [shown.description, shown.note, *(case.note for case in shown.cases)]
-        told["example"] = reading.estimate_minutes(notes, figures=len(shown.fixed) + len(shown.cases[0].matrices) + 1)
-    if parts["steps"]:
-        told["walk"] = reading.estimate_minutes([step.note for step in parts["steps"]], figures=len(parts["steps"]))
-    about = [str(manifest.get(key) or "") for key in ("description", "limitations", "scope")]
-    told["about"] = reading.estimate_minutes(about)
-    return told
+        count = len(shown.fixed) + len(shown.cases[0].matrices) + 1
+        minutes["example"] = reading.estimate_minutes(notes, figures=count)
+    if parts.steps:
+        minutes["walk"] = reading.estimate_minutes([step.note for step in parts.steps], figures=len(parts.steps))
+    about = [manifest.get("description") or "", manifest.get("limitations") or ""]
+    return {**minutes, "about": reading.estimate_minutes(about)}
 
 
-def _words(manifest: Mapping[str, Any], marked: glossary.Terms) -> dict[str, Any]:
-    """What the lesson says about itself."""
-    title = str(manifest["title"])
-    return {
-        "title": Markup(prose.to_inline(title, where="title")),
-        "plain_title": prose.to_text(title),
-        "question": Markup(prose.to_inline(str(manifest.get("question") or ""), where="question")),
-        "description": marked.mark(prose.to_html(str(manifest.get("description") or ""), where="description")),
-        "summary": prose.to_text(str(manifest.get("description") or manifest.get("question") or title)),
-        "category": prose.to_text(str(manifest.get("category") or "")),
-        "tags": [str(tag) for tag in manifest.get("tags") or []],
-        "about": citation.describe_lesson(manifest),
-        "milestone": _milestone(manifest.get("milestone") or {}),
-        "scope": Markup(prose.to_html(str((manifest.get("provenance") or {}).get("scope") or ""))),
-        "limitations": Markup(prose.to_html(str(manifest.get("limitations") or ""), where="limitations")),
-        "attribution": Markup(prose.to_html(str(manifest.get("attribution") or ""), where="attribution")),
-        "license": Markup(prose.to_inline(str(manifest.get("license") or ""), where="license")),
-        "curator": Markup(prose.to_inline(str(manifest.get("curator") or ""), where="curator")),
-        "glossary": [
-            {
-                "term": Markup(prose.to_inline(str(entry["term"]), where="glossary: term")),
-                "beginner": Markup(prose.to_html(str(entry.get("beginner") or ""), where=f"glossary: {entry['term']}")),
-                "expert": Markup(prose.to_html(str(entry.get("expert") or ""), where=f"glossary: {entry['term']}")),
-            }
+def _make_words(manifest: Manifest, terms: glossary.Terms) -> Words:
+    title = manifest["title"]
+    return Words(
+        title=Markup(prose.to_inline(title, where="title")),
+        plain_title=prose.to_text(title),
+        question=Markup(prose.to_inline(manifest.get("question") or "", where="question")),
+        description=terms.mark(prose.to_html(manifest.get("description") or "", where="description")),
+        summary=prose.to_text(manifest.get("description") or manifest.get("question") or title),
+        category=prose.to_text(manifest.get("category") or ""),
+        tags=manifest.get("tags") or [],
+        about=citation.describe_lesson(manifest),
+        milestone=_make_milestone(manifest.get("milestone")),
+        scope=Markup(prose.to_html(manifest.get("provenance", {}).get("scope") or "")),
+        limitations=Markup(prose.to_html(manifest.get("limitations") or "", where="limitations")),
+        attribution=Markup(prose.to_html(manifest.get("attribution") or "", where="attribution")),
+        license=Markup(prose.to_inline(manifest.get("license") or "", where="license")),
+        curator=Markup(prose.to_inline(manifest.get("curator") or "", where="curator")),
+        glossary=[
+            Entry(
+                Markup(prose.to_inline(entry["term"], where="glossary: term")),
+                Markup(prose.to_html(entry.get("beginner") or "", where=f"glossary: {entry['term']}")),
+                Markup(prose.to_html(entry.get("expert") or "", where=f"glossary: {entry['term']}")),
+            )
             for entry in manifest.get("glossary") or []
         ],
-    }
+    )
 
 
-def _parts(
-    manifest: Mapping[str, Any], recipe: Mapping[str, Any], sources: Mapping[str, str], marked: glossary.Terms
-) -> dict[str, Any]:
-    """What was recorded, drawn and published."""
-    listings = listing.make_listings({name: text for name, text in sources.items() if name != recipe.get("checks")})
+def _make_parts(manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], terms: glossary.Terms) -> Parts:
+    listings = listing.make_listings({name: text for name, text in sources.items() if name != recipe.checks})
+    return Parts(
+        experiment=example.make_experiment(manifest, recipe, terms),
+        questions=view_models.make_questions(recipe),
+        steps=view_models.make_steps(manifest, sources, listings, terms),
+        layers=view_models.make_layer_rows(manifest, sources),
+        nodes=len(manifest.get("layers") or []),
+        idle=manifest.get("idle") or [],
+        unused=manifest.get("unusedInputs") or [],
+        listings=listings,
+        checks_file=recipe.checks or "",
+        class_name=manifest.get("className") or "",
+        checks=view_models.make_checks(manifest),
+        replay=view_models.make_replay(manifest),
+        repeat=provenance.make_repeat(manifest, recipe),
+        files=view_models.list_files(manifest),
+        facts=provenance.list_facts(manifest),
+        settings=provenance.list_settings(manifest),
+        digests=provenance.list_digests(manifest),
+        citation=citation.make_citation(manifest),
+    )
+
+
+def _collect_data(manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], live: Live | None) -> PageData:
     return {
-        "experiment": example.make_experiment(manifest, recipe, marked),
-        "questions": view_models.make_questions(recipe),
-        "steps": view_models.make_steps(manifest, sources, listings, marked),
-        "layers": view_models.make_layer_rows(manifest, sources),
-        "nodes": len(manifest.get("layers") or []),
-        "idle": [str(name) for name in manifest.get("idle") or []],
-        "unused": [str(name) for name in manifest.get("unusedInputs") or []],
-        "listings": listings,
-        "checks_file": recipe.get("checks") or "",
-        "class_name": str(manifest.get("className") or ""),
-        "checks": view_models.make_checks(manifest),
-        "replay": view_models.make_replay(manifest),
-        "repeat": provenance.make_repeat(manifest, recipe),
-        "files": view_models.list_files(manifest),
-        "facts": provenance.list_facts(manifest),
-        "settings": provenance.list_settings(manifest),
-        "digests": provenance.list_digests(manifest),
-        "citation": citation.make_citation(manifest),
-        "page_data": {
-            "slug": str(manifest.get("slug") or "lesson"),
-            "figures": example.collect_figure_values(manifest),
-            "metrics": example.collect_metric_values(manifest),
-            "records": view_models.list_records(manifest, recipe),
-            "places": view_models.locate_layers(manifest, sources),
-            "parents": view_models.find_parents(manifest),
-        },
+        "slug": manifest.get("slug") or "lesson",
+        "figures": example.collect_figure_values(manifest),
+        "metrics": example.collect_metric_values(manifest),
+        "records": view_models.list_records(manifest, recipe),
+        "places": view_models.locate_layers(manifest, sources),
+        "parents": view_models.find_parents(manifest),
+        "live": live,
     }
 
 
-def _milestone(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The work that a lesson follows; empty when it follows none."""
-    if not told:
-        return {}
-    return {
-        "kicker": " · ".join(str(told[key]) for key in ("kind", "year") if told.get(key)),
-        "name": Markup(prose.to_inline(str(told.get("name") or ""))),
-        "fidelity": Markup(prose.to_html(str(told.get("fidelity") or ""), where="milestone.fidelity")),
-        "papers": [_paper(paper) for paper in told.get("papers") or []],
-    }
+def _make_milestone(milestone: PublishedMilestone | None) -> Milestone | None:
+    """The work that a lesson follows, ready to be shown."""
+    if not milestone:
+        return None
+    return Milestone(
+        " · ".join(str(value) for value in (milestone.get("kind"), milestone.get("year")) if value),
+        Markup(prose.to_inline(milestone.get("name") or "")),
+        Markup(prose.to_html(milestone.get("fidelity") or "", where="milestone.fidelity")),
+        tuple(map(_make_paper, milestone.get("papers") or [])),
+    )
 
 
-def _paper(paper: Mapping[str, Any]) -> dict[str, str]:
+def _make_paper(paper: PublishedPaper) -> Paper:
     """A paper's title and address; what is no web address is shown without a link."""
-    url = str(paper.get("url") or "")
-    return {"title": prose.to_text(str(paper.get("title") or url)), "url": url if prose.is_web_address(url) else ""}
+    url = paper.get("url") or ""
+    return Paper(prose.to_text(paper.get("title") or url), url if prose.is_web_address(url) else "")

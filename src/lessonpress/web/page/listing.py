@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer
@@ -20,7 +19,6 @@ _COLOURS = (
     (Name.Class, "n"), (Name.Tag, "k"),
 )  # fmt: skip
 _SPANNED = re.compile(r"\S.*")  # what a span is put around: from the first sign of a line to its end
-_INDENT = re.compile(r" *")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml", ".md": "markdown"}
 
 
@@ -43,7 +41,7 @@ class Listing:
 
 def make_listings(sources: Mapping[str, str]) -> tuple[Listing, ...]:
     """Every source file, in the order given, highlighted by what its name ends in."""
-    return tuple(_listing(name, at, text) for at, (name, text) in enumerate(sources.items()))
+    return tuple(_make_listing(name, at, text) for at, (name, text) in enumerate(sources.items()))
 
 
 def make_anchors(sources: Mapping[str, str]) -> dict[str, str]:
@@ -53,11 +51,11 @@ def make_anchors(sources: Mapping[str, str]) -> dict[str, str]:
 
 def cut_excerpt(lines: Sequence[Line]) -> tuple[Line, ...]:
     """A few lines without the indentation that they share."""
-    depths = [len(found.group()) for line in lines if line.html.strip() and (found := _INDENT.match(line.html))]
+    depths = [len(line.html) - len(line.html.lstrip(" ")) for line in lines if line.html.strip()]
     return tuple(replace(line, html=line.html[min(depths, default=0) :]) for line in lines)
 
 
-def _listing(name: str, at: int, text: str) -> Listing:
+def _make_listing(name: str, at: int, text: str) -> Listing:
     clean = prose.make_visible(text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
     lines = _coloured(clean, _lexer(name)).rstrip("\n").split("\n")
     return Listing(name, tuple(Line(n, f"s{at}-{n}", Markup(line)) for n, line in enumerate(lines, start=1)))
@@ -72,7 +70,7 @@ def _coloured(text: str, lexer: Lexer) -> str:
     return "".join(parts)
 
 
-def _colour(kind: Any) -> str:
+def _colour(kind: tuple[str, ...]) -> str:
     """The class of a token, the first that fits; most tokens have none, which keeps the page light."""
     return next((name for parent, name in _COLOURS if kind in parent), "")
 

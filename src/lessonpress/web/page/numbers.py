@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import TypeGuard
 
 DIGITS = 4  # significant digits in tables
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A number at four significant digits, trailing zeros dropped: `-0.01018`, `0.36`, `1`.
 
     Whole numbers given as integers keep all their digits, since they count or name something. Text (`"NaN"`,
-    `"Infinity"`), booleans and what else is no number are written as they are. A pair (real, imaginary) is written as
-    one complex number: `0.5-2i`.
+    `"Infinity"`), booleans and whatever else is not a number are written as they are. A pair (real, imaginary) is
+    written as one complex number: `0.5-2i`.
     """
     if isinstance(value, tuple):
         return _complex(short(value[0]), short(value[1]))
@@ -27,7 +28,7 @@ def short(value: Any) -> str:
     return ("-" if value < 0 else "") + _written(rounded)
 
 
-def exact(value: Any) -> str:
+def exact(value: object) -> str:
     """A number with every digit that its float64 needs to come back unchanged, written as JavaScript writes it."""
     if isinstance(value, tuple):
         return _complex(exact(value[0]), exact(value[1]))
@@ -38,7 +39,7 @@ def exact(value: Any) -> str:
     return ("-" if value < 0 else "") + _written(abs(Decimal(repr(value))))
 
 
-def finite(value: Any) -> float | None:
+def finite(value: object) -> float | None:
     """The value as a finite float, or None where there is no such number (text, NaN, infinity)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -49,7 +50,7 @@ def finite(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def shape(sizes: Any) -> str:
+def shape(sizes: Iterable[int]) -> str:
     """A shape as `run.py` prints it: `[1,16]`; `[]` for a scalar."""
     return "[" + ",".join(str(size) for size in sizes) + "]"
 
@@ -65,7 +66,7 @@ def _complex(real: str, imaginary: str) -> str:
     return f"{real}{imaginary}i" if imaginary.startswith("-") else f"{real}+{imaginary}i"
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: object) -> TypeGuard[float]:
     return isinstance(value, float) and math.isfinite(value)
 
 

@@ -20,17 +20,18 @@ _LINES = frozenset(["title", "question", "license", "curator", "label", "name", 
 _WORDS = (Axis, Control, Paper)  # their texts are shown as words, with TeX left as it is typed
 
 
-def find_unreadable(read: Lesson, sentences: Sequence[tuple[str, str]] = ()) -> list[LessonError]:
+def find_unreadable(lesson: Lesson, sentences: Sequence[tuple[str, str]] = ()) -> list[LessonError]:
     """A LessonError for each text of the recipe, and each (place, sentence) of a check, that the page cannot show.
 
     Expressions in prose count as numbers, whether their values are known yet or not.
     """
-    texts = [(read.error(path, "").where, text, path[-1] in _BLOCKS) for path, text in _texts(read.recipe, ())]
-    found = [_fault(where, text, block) for where, text, block in [*texts, *((*each, False) for each in sentences)]]
-    return [error for error in found if error]
+    texts = [(lesson.error(path, "").where, text, path[-1] in _BLOCKS) for path, text in _list_texts(lesson.recipe, ())]
+    checks = [(where, sentence, False) for where, sentence in sentences]
+    errors = [_find_fault(where, text, block) for where, text, block in [*texts, *checks]]
+    return [error for error in errors if error]
 
 
-def _fault(where: str, text: str, block: bool) -> LessonError | None:
+def _find_fault(where: str, text: str, block: bool) -> LessonError | None:
     try:
         (prose.to_html if block else prose.to_inline)(binding.blank_expressions(text), where=where)
     except LessonError as error:
@@ -38,7 +39,7 @@ def _fault(where: str, text: str, block: bool) -> LessonError | None:
     return None
 
 
-def _texts(node: BaseModel, path: Path) -> Iterator[tuple[Path, str]]:
+def _list_texts(node: BaseModel, path: Path) -> Iterator[tuple[Path, str]]:
     """Every text of a record that is Markdown, with its place."""
     if isinstance(node, _WORDS):
         return
@@ -47,6 +48,6 @@ def _texts(node: BaseModel, path: Path) -> Iterator[tuple[Path, str]]:
         for item, at in zip(value, range(len(value)), strict=True) if isinstance(value, list) else [(value, None)]:
             place = here if at is None else (*here, at)
             if isinstance(item, BaseModel):
-                yield from _texts(item, place)
+                yield from _list_texts(item, place)
             elif isinstance(item, str) and name in _BLOCKS | _LINES:
                 yield place, item

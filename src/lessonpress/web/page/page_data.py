@@ -1,0 +1,69 @@
+"""What a page's scripts read, as types: the one JSON block of a lesson's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from lessonpress.web.page.arrays import Shown
+
+# A stretch of a source file: its file's anchor, first and last line; for a call also its column and end column.
+Stretch: TypeAlias = tuple[str, int, int] | tuple[str, int, int, int, int]
+# An array: dtype, shape, and its numbers: a list, or base64 of their bytes (`program.pack`).
+PackedArray: TypeAlias = tuple[str, list[int], str | list[int]]
+
+
+class LiveCase(TypedDict):
+    """The arrays with which a case runs, by name: its inputs, and the weights that differ from the common ones."""
+
+    inputs: dict[str, PackedArray]
+    tensors: dict[str, PackedArray]
+
+
+class LiveFigure(TypedDict):
+    """Which elements of which of the program's ports a figure shows: from place `at` on, or those at all its places."""
+
+    ports: list[str]
+    shape: list[int]
+    at: int | list[int]
+
+
+class LiveMetric(TypedDict):
+    """A statistic of a figure, which is named by its kind and place."""
+
+    value: str
+    of: tuple[Literal["matrices", "vectors"], int]
+
+
+class LiveControl(TypedDict):
+    """The inputs that a reader may move first, and how far."""
+
+    inputs: list[str]
+    label: str
+    range: list[float | int] | None
+
+
+class Live(TypedDict):
+    """The program that a page runs itself, and its numbers; a figure or metric that only the record has is None."""
+
+    program: dict[str, Any]
+    families: dict[str, str]  # by operation
+    tensors: dict[str, PackedArray]
+    cases: dict[str, LiveCase]
+    matrices: list[LiveFigure | None]
+    vectors: list[LiveFigure | None]
+    metrics: list[LiveMetric | None]
+    modules: dict[str, list[str]]  # by container the ports of what it gave
+    control: LiveControl | None
+
+
+class PageData(TypedDict):
+    """Everything that the scripts of a lesson's page read."""
+
+    slug: str
+    figures: dict[str, list[list[Shown]]]
+    metrics: dict[str, list[Shown]]
+    records: dict[str, list[str]]  # by node the figures that were recorded there, as `matrices/0`
+    places: dict[str, list[Stretch]]  # by node
+    parents: dict[str, str]  # by node, where its id does not say it
+    live: Live | None
