@@ -25,8 +25,9 @@ STEPS = {
 }  # fmt: skip
 NAMES_ALL = "build.steps"  # it imports every step, so nothing is reached through it
 WHOLE = "worker"  # its files name each other without us, and are shipped together
-# A module named by an import, wherever it stands, or as one to run.
+# A module named by an import, wherever it stands, or as one to run; what is imported for its types alone runs nowhere.
 _IMPORT = re.compile(rb"^\s*from lessonpress(\.[\w.]+)? import (\([^)]*\)|[^\n(]*)", re.MULTILINE)
+_FOR_TYPES = re.compile(rb"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)+", re.MULTILINE)
 _TO_RUN = re.compile(rb"\"lessonpress\.([\w.]+)\"")
 # Templates of files that a person goes on to edit: what changes in them changes no page.
 STARTERS = ("init", "new")
@@ -117,7 +118,7 @@ def _file(package: Path, module: str) -> Path | None:
 @functools.cache
 def _named(package: Path, path: Path) -> tuple[str, ...]:
     """The modules of the package that a file imports or names as one to run, and the packages that they lie in."""
-    data, found = _read(path), set[str]()
+    data, found = _FOR_TYPES.sub(b"", _read(path)), set[str]()
     for home, names in _IMPORT.findall(data):
         base = home.decode().lstrip(".")
         words = (word.split(b" as ")[0].strip(b" ()\n\t") for word in names.split(b"#")[0].split(b","))

@@ -1,7 +1,8 @@
 """What the steps hand to one another, as types: the plan, the source record, cases, verdicts, the graph.
 
-All of it is plain JSON below `work/`; the capture has its types in `worker.records`, the manifest in
-`revision.schema`, which takes its parts from here. Where a key may be missing, an earlier version did not write it.
+All of it is plain JSON below `work/`; the capture has its types in `worker.records` and `capture_records`, the
+manifest in `revision.schema`, which takes its parts from here. Where a key may be missing, an earlier version did not
+write it.
 """
 
 from __future__ import annotations

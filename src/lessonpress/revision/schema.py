@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
 
+from lessonpress.core.records import Isolation
+from lessonpress.lesson.capture_records import Cpu, Host
 from lessonpress.lesson.records import (
     Connection,
     Count,
@@ -139,37 +141,6 @@ class Execution(TypedDict):
     seed: int
     deterministic: bool
     dtype: NotRequired[str | None]
-
-
-class Cpu(TypedDict):
-    """The processor, as far as it decides numbers."""
-
-    machine: str
-    capability: str
-
-
-class Host(TypedDict):
-    """The machine that ran the lesson."""
-
-    system: str
-    kernel: str
-    user: int
-
-
-class Isolation(TypedDict):
-    """How the worker was confined, what it had tried before lesson code ran, and how it ended."""
-
-    profile: Literal["linux-strict", "linux-seccomp", "posix-basic"]
-    landlock: int | None
-    seccomp: str | None
-    privileges: str | None
-    uid: int
-    probe: dict[str, str]
-    namespaces: list[str]
-    kernel: str
-    limits: dict[str, int]
-    missing: dict[str, str]
-    ended: str
 
 
 class KeptWeights(TypedDict):

@@ -1,0 +1,23 @@
+"""Records that more than one of the lower packages writes or reads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
+
+
+class Isolation(TypedDict):
+    """How the worker was confined, what it had tried before lesson code ran, and how it ended."""
+
+    profile: Literal["linux-strict", "linux-seccomp", "posix-basic"]
+    landlock: int | None
+    seccomp: str | None
+    privileges: str | None
+    uid: int
+    probe: dict[str, str]
+    namespaces: list[str]
+    kernel: str
+    limits: dict[str, int]
+    missing: dict[str, str]
+    ended: str
