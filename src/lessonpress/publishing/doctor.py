@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from lessonpress.core import canonical_json, git
 from lessonpress.core.errors import LessonError
@@ -14,6 +13,7 @@ from lessonpress.core.settings import Config
 from lessonpress.publishing import integrity, verify
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, identity, revision_diff
+from lessonpress.revision.history import History
 
 GIT = "Take the file back from git."
 REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
@@ -58,7 +58,7 @@ def _lesson(config: Config, folder: Path) -> Iterator[Fault]:
     yield from _explained(folder, told, at)
 
 
-def _explained(folder: Path, told: dict[str, Any], at: str) -> Iterator[Fault]:
+def _explained(folder: Path, told: History, at: str) -> Iterator[Fault]:
     """Every event's reasons follow from its revision and the one before it."""
     before: str | None = None
     for event in told["revisions"]:

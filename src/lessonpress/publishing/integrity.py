@@ -16,6 +16,7 @@ from typing import Any
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, visible
 from lessonpress.revision import bundle, history, identity
+from lessonpress.revision.history import History
 from lessonpress.web.page import volatile
 
 NAME = re.compile(r"[0-9a-f]{16}")
@@ -132,7 +133,7 @@ def _strays(folder: Path, at: str) -> Iterator[Fault]:
             yield Fault(f"{at}/{path.name}", "nothing that is published has this name", "Delete it.")
 
 
-def _history(folder: Path, told: Mapping[str, Any], at: str) -> Iterator[Fault]:
+def _history(folder: Path, told: History, at: str) -> Iterator[Fault]:
     """Faults of a history: what it names must be there, and what is there must be named."""
     file, named = f"{at}/{history.FILE}", [event["revision"] for event in told["revisions"]]
     present = list_revisions(folder)

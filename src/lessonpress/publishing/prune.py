@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from lessonpress.build import execute
 from lessonpress.core import canonical_json, git, lock
@@ -14,6 +13,7 @@ from lessonpress.core.errors import LessonError, visible
 from lessonpress.core.settings import Config
 from lessonpress.publishing import integrity, publish
 from lessonpress.revision import history, identity, revision_diff
+from lessonpress.revision.history import Event, History
 
 
 def list_history(config: Config, slug: str) -> str:
@@ -34,7 +34,7 @@ def list_history(config: Config, slug: str) -> str:
     return "\n".join(lines)
 
 
-def _event(event: Mapping[str, Any]) -> str:
+def _event(event: Event) -> str:
     note = f"  “{visible(event['note'])}”" if event["note"] else ""
     return f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}"
 
@@ -123,9 +123,10 @@ def _committed_events(folder: Path) -> set[str]:
     return {event["revision"] for event in canonical_json.loads(text)["revisions"]} if text else set()
 
 
-def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str, Any]:
+def _told_again(folder: Path, told: History, gone: set[str]) -> History:
     """The history without some events; what followed them is told from what now comes before it."""
-    out, before, events = history.drop_revisions(told, gone), None, []
+    before: str | None = None
+    events: list[Event] = []
     dropped = False
     for event in told["revisions"]:
         if event["revision"] in gone:
@@ -135,7 +136,7 @@ def _told_again(folder: Path, told: dict[str, Any], gone: set[str]) -> dict[str,
             continue  # the way back to a revision that its only successor has left
         events.append({**event, "reasons": _reasons(folder, before, event["revision"])} if dropped else event)
         before, dropped = event["revision"], False
-    return {**out, "revisions": events}
+    return {**told, "revisions": events}
 
 
 def _reasons(folder: Path, old: str | None, new: str) -> list[str]:
@@ -157,7 +158,9 @@ def accept(config: Config, slug: str) -> str:
         if lost:
             raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
                               "Take the folder back from git, or leave its event out.")  # fmt: skip
-        events = [{**event, "publishedAt": _made_at(folder / event["revision"])} for event in told["revisions"]]
+        events: list[Event] = [
+            {**event, "publishedAt": _made_at(folder / event["revision"])} for event in told["revisions"]
+        ]
         history.write_history(folder, history.set_pin({**told, "revisions": events}, told["pinned"]))
     return f"{slug}: sealed; current is {told['pinned'] or history.find_latest(told)}"
 
@@ -167,7 +170,7 @@ def _made_at(folder: Path) -> str:
         return str(history.read_document(folder / "manifest.json")["provenance"]["capturedAt"])
 
 
-def _read(config: Config, slug: str) -> dict[str, Any]:
+def _read(config: Config, slug: str) -> History:
     folder = config.published(slug)
     told = history.read_history(folder, slug)
     if not told["revisions"]:
@@ -175,7 +178,7 @@ def _read(config: Config, slug: str) -> dict[str, Any]:
     return told
 
 
-def _chosen(config: Config, slug: str, told: dict[str, Any], name: str) -> str:
+def _chosen(config: Config, slug: str, told: History, name: str) -> str:
     """The published revision that a name, or the beginning of one, means."""
     folder = config.published(slug)
     fitting = [r for r in history.list_newest_first(told) if r.startswith(name) and (folder / r).is_dir()]

@@ -15,6 +15,7 @@ from lessonpress.core import atomic_io, canonical_json, lock, variables
 from lessonpress.core.errors import LessonError, RetryableError, visible
 from lessonpress.lesson import packages
 from lessonpress.revision import history, identity
+from lessonpress.revision.history import History
 
 RECEIPT = "published.json"
 NOTHING = "Nothing was published; earlier revisions stay as they are."
@@ -131,7 +132,7 @@ def _placed(work: LessonBuild, note: str | None) -> tuple[str, str]:
     return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
 
 
-def _standing(work: LessonBuild, told: dict[str, Any], made: str) -> tuple[str, str]:
+def _standing(work: LessonBuild, told: History, made: str) -> tuple[str, str]:
     """The revision that the rendering is: its own, or a published one that differs in its rounding only.
 
     Answers it with the rounding in words (none when the bytes are the same).

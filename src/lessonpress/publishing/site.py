@@ -103,7 +103,7 @@ def make_pages(results: Path, about: Site | None = None, memory: PageMemory | No
         from lessonpress.publishing import integrity  # what has to be imported for it is no part of making pages
 
         for folder, each in told.items():
-            integrity.require_whole(folder / each["current"])
+            integrity.require_whole(folder / str(each["current"]))
         raise
 
 
