@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test fast unit bench determinism rulegraph schemas api clean
+.PHONY: help setup system publish lint test fast unit bench determinism rulegraph schemas reference api clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -17,6 +17,7 @@ help: ## Say what there is to make
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
 	@echo 'make rulegraph draw the rules into README.md'
 	@echo 'make schemas   write the JSON Schemas from the models that they follow'
+	@echo 'make reference write the tables of docs/reference.md from the schema and the example lesson'
 	@echo 'make api       write pages about the modules into build/api'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
@@ -63,6 +64,9 @@ rulegraph: setup ## The picture of the rules in README.md
 
 schemas: setup ## The JSON Schemas of recipe, manifest and settings
 	@$(PY) scripts/schemas.py
+
+reference: setup ## The tables of docs/reference.md
+	@$(PY) scripts/reference.py
 
 api: setup ## Pages about the modules, from their docstrings and types
 	@$(PY) scripts/api.py
