@@ -1,4 +1,4 @@
-"""Whether what is published is what was published: every file's digest, every revision's name, every history."""
+"""Whether what is published still is what was published: digests of files, names of revisions, histories."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, visible
 from lessonpress.revision import bundle, history, identity
-from lessonpress.revision.history import History
+from lessonpress.revision.history import Event, History
 from lessonpress.web.page import volatile
 
 NAME = re.compile(r"[0-9a-f]{16}")
 FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
 LEFTOVER = re.compile(r"\..*\.tmp-\d+")
-NAMED = 3  # files of a folder that are named in its line
+SHOWN_NAMES = 3  # files of a folder that are named in its line
 PAGES = frozenset({"index.html", history.FILE})
-LEFT_OUT = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
+NOT_BUNDLED = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
 MISSING, CHANGED, EXTRA = "the file is missing", "its bytes are not the published ones", "no file of this revision"
 SUMS = "SHA256SUMS"
-# What is raised where a document is read that is damaged.
+# What reading a damaged document raises.
 READ_ERRORS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 CORE = ("identity.json", "manifest.json", SUMS, "bundle.zip")
 
 
+# A document of the published site before it is checked: anybody may have written anything into it.
+Unchecked: TypeAlias = Any
+
+
 @dataclass(frozen=True)
 class Fault:
-    """One thing in the published site that is not as it was published, and what mends it.
+    """One thing in the published site that is not as it was published, and how to mend it.
 
-    Names of files are anybody's, so every part is text that may go to a terminal and into a report.
+    Anybody may have named a file, so every part is made safe to print on a terminal and in a report.
     """
 
     where: str  # a path below results/
@@ -54,9 +58,9 @@ class Fault:
 
 @contextmanager
 def explain_damage(*folders: Path) -> Iterator[None]:
-    """Read published revisions: what cannot be read because somebody has changed one is told as that.
+    """While published revisions are read, report an error that comes from a changed folder as that change.
 
-    Raises LessonError for a changed folder; an error that no folder explains stays as it is.
+    Raises LessonError for a changed folder; an error that no folder explains is raised as it is.
     """
     try:
         yield
@@ -67,50 +71,51 @@ def explain_damage(*folders: Path) -> Iterator[None]:
 
 
 def require_whole(folder: Path) -> None:
-    """A published folder is as it was published. Raises LessonError where somebody has changed it."""
-    found = find_revision_faults(folder, folder.parent.name)
-    if found:
-        changed = f"this published revision was changed: {found[0].where}: {found[0].what}"
+    """Make sure that a published folder is as it was published. Raises LessonError where somebody has changed it."""
+    faults = find_revision_faults(folder, folder.parent.name)
+    if faults:
+        changed = f"this published revision was changed: {faults[0].where}: {faults[0].what}"
         raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
                           "Take the folder back from git, or delete it and run again.") from None  # fmt: skip
 
 
 def group_faults(faults: Sequence[Fault]) -> list[Fault]:
-    """The faults with those of one revision folder made one, which names its first files; for people to read."""
+    """The faults for people to read: all faults of one revision folder become one, which names its first files."""
     groups: dict[str, list[Fault]] = {}
     for fault in faults:
         folder = FOLDER.match(fault.where)
         groups.setdefault(folder[0] if folder else f"{fault.where}\n{fault.what}", []).append(fault)
-    return [found[0] if len(found) == 1 else _one(where, found) for where, found in groups.items()]
+    return [group[0] if len(group) == 1 else _merge_faults(where, group) for where, group in groups.items()]
 
 
-def _one(folder: str, faults: Sequence[Fault]) -> Fault:
-    told: dict[str, list[str]] = {}
+def _merge_faults(folder: str, faults: Sequence[Fault]) -> Fault:
+    names_by_fault: dict[str, list[str]] = {}
     for fault in faults:
-        told.setdefault(fault.what, []).extend([fault.where[len(folder) + 1 :]] if fault.where != folder else [])
-    words = "; ".join(f"{what} ({_some(names)})" if names else what for what, names in told.items())
+        name = [fault.where[len(folder) + 1 :]] if fault.where != folder else []
+        names_by_fault.setdefault(fault.what, []).extend(name)
+    words = "; ".join(f"{what} ({_list_names(names)})" if names else what for what, names in names_by_fault.items())
     return Fault(folder, words, " ".join(dict.fromkeys(fault.mend for fault in faults)))
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def _list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more
 
 
 def find_lesson_faults(models: Path, slug: str) -> list[Fault]:
-    """Every fault of a lesson's folder: its history and all of its revisions, not only the current one."""
+    """Every fault of a lesson's folder: of its history and of all revisions, not only of the current one."""
     folder = models / slug
     at = f"models/{slug}"
-    found = list(_strays(folder, at))
+    faults = list(_find_strange_files(folder, at))
     try:
-        told = history.read_history(folder, slug)
+        events = history.read_history(folder, slug)
     except LessonError as error:
-        told = history.start_history(slug)
-        found.append(Fault(f"{at}/{history.FILE}", error.seen, error.fix))
-    found += _history(folder, told, at)
+        events = history.start_history(slug)
+        faults.append(Fault(f"{at}/{history.FILE}", error.seen, error.fix))
+    faults += _find_history_faults(folder, events, at)
     for revision in list_revisions(folder):
-        found += find_revision_faults(folder / revision, slug)
-    return found
+        faults += find_revision_faults(folder / revision, slug)
+    return faults
 
 
 def list_revisions(folder: Path) -> list[str]:
@@ -118,38 +123,36 @@ def list_revisions(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*") if path.is_dir() and NAME.fullmatch(path.name))
 
 
-def _strays(folder: Path, at: str) -> Iterator[Fault]:
+def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
+    """Links, leftovers, and whatever else lessonpress does not put into a lesson's folder."""
     for path in (folder, *sorted(folder.iterdir())):
         if path.is_symlink():
             name = at if path == folder else f"{at}/{path.name}"
-            yield Fault(name, "a link, which leads where nobody publishes", "Put in its place what it leads to.")
+            yield Fault(name, "a link, which leads outside the published site", "Replace it by what it leads to.")
         elif path == folder:
             continue
         elif LEFTOVER.fullmatch(path.name):
-            yield Fault(
-                f"{at}/{path.name}", "a publisher that was killed left this", "The next publication removes it."
-            )
+            yield Fault(f"{at}/{path.name}", "a publisher that was killed left this",
+                        "The next publication removes it.")  # fmt: skip
         elif not ((path.name in PAGES and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
             yield Fault(f"{at}/{path.name}", "nothing that is published has this name", "Delete it.")
 
 
-def _history(folder: Path, told: History, at: str) -> Iterator[Fault]:
+def _find_history_faults(folder: Path, lesson_history: History, at: str) -> Iterator[Fault]:
     """Faults of a history: what it names must be there, and what is there must be named."""
-    file, named = f"{at}/{history.FILE}", [event["revision"] for event in told["revisions"]]
+    file, named = f"{at}/{history.FILE}", [event["revision"] for event in lesson_history["revisions"]]
     present = list_revisions(folder)
     if (folder / history.FILE).is_file():
-        if told["slug"] != folder.name:
-            yield Fault(file, f"it is the history of {told['slug']!r}", "Take the file back from git.")
+        if lesson_history["slug"] != folder.name:
+            yield Fault(file, f"it is the history of {lesson_history['slug']!r}", "Take the file back from git.")
         # The earliest histories have no seal.
-        known = (history.serialise(told).encode(), canonical_json.pretty(told).encode())
-        if (folder / history.FILE).read_bytes() not in known:
-            yield Fault(
-                file,
-                "it was edited by hand: its seal does not fit",
-                f"Take the file back from git; after a merge: lessonpress doctor --accept {folder.name}.",
-            )
-        yield from _events(told, file)
-        for fault in history.find_faults(told):
+        valid = (history.serialise(lesson_history).encode(), canonical_json.pretty(lesson_history).encode())
+        if (folder / history.FILE).read_bytes() not in valid:
+            yield Fault(file, "it was edited by hand: its seal does not fit",
+                        f"Take the file back from git; after a merge: lessonpress doctor --accept {folder.name}."
+                        )  # fmt: skip
+        yield from _find_event_faults(lesson_history, file)
+        for fault in history.find_faults(lesson_history):
             yield Fault(file, fault, "Take the file back from git, or pin the revision that is meant.")
     for revision in sorted(set(named) - set(present)):
         yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone",
@@ -157,107 +160,110 @@ def _history(folder: Path, told: History, at: str) -> Iterator[Fault]:
     for revision in sorted(set(present) - set(named)):
         yield Fault(f"{at}/{revision}", "the history does not name this revision",
                     "Publish again (a publisher was stopped), or delete it if it is in no commit.")  # fmt: skip
-    for event in told["revisions"]:
-        yield from _dated(folder, event, file)
+    for event in lesson_history["revisions"]:
+        yield from _find_date_fault(folder, event, file)
 
 
-def _events(told: Mapping[str, Any], file: str) -> Iterator[Fault]:
-    for number, event in enumerate(told["revisions"]):
+def _find_event_faults(lesson_history: History, file: str) -> Iterator[Fault]:
+    for number, event in enumerate(lesson_history["revisions"]):
         strange = sorted(event.keys() - {"revision", "publishedAt", "reasons", "note"})
         if strange:
             yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(strange)})",
                         "Take the file back from git.")  # fmt: skip
 
 
-def _dated(folder: Path, event: Mapping[str, Any], file: str) -> Iterator[Fault]:
-    """An event tells the moment that its revision's manifest tells."""
+def _find_date_fault(folder: Path, event: Event, file: str) -> Iterator[Fault]:
+    """An event's date must be the one in its revision's manifest."""
     try:
         at = canonical_json.read(folder / event["revision"] / "manifest.json")["provenance"]["capturedAt"]
     except (OSError, ValueError, KeyError, TypeError):
         return  # the folder's own faults say what is wrong with it
-    if event.get("publishedAt") != at:
-        remade = f"revision {event['revision']} was made at {at}, but published at {event.get('publishedAt')}"
+    if event["publishedAt"] != at:
+        remade = f"revision {event['revision']} was made at {at}, but published at {event['publishedAt']}"
         yield Fault(file, f"{remade}: its folder was made again, or the date was edited",
                     "Take the folder and this file back from git; where no commit holds them, "
                     f"`lessonpress doctor --accept {folder.name}` dates the event by the folder.")  # fmt: skip
 
 
 def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
-    """Every fault of one revision folder: a changed, missing or extra file, or a name that is not its content's."""
+    """Every fault of one revision folder: changed, missing and extra files, or a name that does not fit its content."""
     at = f"models/{slug}/{folder.name}"
-    odd = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
-    if odd:
-        names = [path.relative_to(folder).as_posix() for path in odd]
+    special = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
+    if special:
+        names = [path.relative_to(folder).as_posix() for path in special]
         return [Fault(f"{at}/{name}", "no plain file", "Take the folder back from git.") for name in names]
     empty = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))
              if path.is_dir() and not any(path.iterdir())]  # fmt: skip
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
-    found = [*find_file_faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
-    return [Fault(f"{at}/{name}" if name else at, what, _mended(what)) for name, what in found]
+    faults = [*find_file_faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
+    return [Fault(f"{at}/{name}" if name else at, what, _choose_remedy(what)) for name, what in faults]
 
 
-def _mended(what: str) -> str:
+def _choose_remedy(what: str) -> str:
     return "Delete it." if what == EXTRA else "Take the folder back from git."
 
 
 def find_file_faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
     """What is wrong with a revision's files, as (file name, words); the empty name is the folder itself."""
-    told = dict(reversed(list(_faults(files, slug, revision))))  # of several faults of one file the first says most
-    yield from sorted(told.items())
+    faults = list(_find_all_file_faults(files, slug, revision))
+    first_by_name = dict(reversed(faults))  # of several faults of one file the first says most
+    yield from sorted(first_by_name.items())
 
 
-def _faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
+def _find_all_file_faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
     missing = [name for name in CORE if name not in files]
     yield from ((name, MISSING) for name in missing)
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
-    told = [_document(files.get(name, b"{}")) for name in ("identity.json", "manifest.json")]
-    vouched = _vouched(*told)
+    identity_file, manifest = (_parse_json(files.get(name, b"{}")) for name in ("identity.json", "manifest.json"))
+    confirmed = _list_confirmed_digests(identity_file, manifest)
     extra = set()
     for name, what in compare_sums(files[SUMS], digests) if SUMS in files else ():
-        fault = _attributed(name, what, digests, vouched)
+        fault = _attribute_fault(name, what, digests, confirmed)
         extra |= {name} if fault == (name, EXTRA) else set()
         yield fault
     own = {name: data for name, data in files.items() if name not in extra}
     try:
-        yield from _named(own, digests, told[0], told[1], slug, revision)
+        yield from _find_name_faults(own, digests, identity_file, manifest, slug, revision)
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "", "identity.json or manifest.json cannot be read"
     if "bundle.zip" in own and not missing:
-        yield from _bundled(own, slug, revision)
+        yield from _find_bundle_fault(own, slug, revision)
 
 
-def _document(data: bytes) -> Any:
+def _parse_json(data: bytes) -> Unchecked:
     try:
         return json.loads(data)
     except ValueError:
         return None
 
 
-def _vouched(told: Any, says: Any) -> dict[str, str]:
-    """The digests by file name that identity.json and manifest.json hold; none for a file that hangs on all others."""
+def _list_confirmed_digests(identity_file: Unchecked, manifest: Unchecked) -> dict[str, str]:
+    """The digests by file name in identity.json and manifest.json; an empty one for files that depend on all others."""
     try:
-        listed = {name: str(file["sha256"]) for name, file in says["files"].items()}
-        return {**dict.fromkeys(identity.DERIVED, ""), **told["files"], **listed}
+        listed = {name: str(file["sha256"]) for name, file in manifest["files"].items()}
+        return {**dict.fromkeys(identity.DERIVED, ""), **identity_file["files"], **listed}
     except (KeyError, TypeError, AttributeError):
         return {}
 
 
-def _attributed(name: str, what: str, digests: Mapping[str, str], vouched: Mapping[str, str]) -> tuple[str, str]:
-    """A fault that SHA256SUMS finds is its own where identity and manifest say otherwise."""
-    if what == CHANGED and vouched.get(name) == digests[name]:
+def _attribute_fault(
+    name: str, what: str, digests: Mapping[str, str], confirmed: Mapping[str, str]
+) -> tuple[str, str]:  # fmt: skip
+    """A fault that SHA256SUMS reports is its own fault where identity and manifest contradict it."""
+    if what == CHANGED and confirmed.get(name) == digests[name]:
         return SUMS, f"it gives another digest of {name} than the manifest"
-    if what == EXTRA and name in vouched:
+    if what == EXTRA and name in confirmed:
         return SUMS, f"it does not list {name}"
-    if what == MISSING and vouched and name not in vouched:
+    if what == MISSING and confirmed and name not in confirmed:
         return SUMS, f"it lists {name}, which is no file of this revision"
     return name, what
 
 
 def compare_sums(sums: bytes, digests: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What SHA256SUMS finds wrong with the digests of the files beside it; it lists all but itself and the zip."""
-    listed = _listed(sums)
+    """How the files beside SHA256SUMS differ from what it lists: all of them but itself and the zip."""
+    listed = _read_sums(sums)
     if listed is None:
         return [(SUMS, "this is no list of digests")]
     here = {name: digest for name, digest in digests.items() if name not in bundle.NOT_SUMMED}
@@ -268,8 +274,8 @@ def compare_sums(sums: bytes, digests: Mapping[str, str]) -> list[tuple[str, str
     ]
 
 
-def _listed(sums: bytes) -> dict[str, str] | None:
-    """The digests by file name that SHA256SUMS holds, or None when its bytes are not what it would be written as."""
+def _read_sums(sums: bytes) -> dict[str, str] | None:
+    """The digests by file name in SHA256SUMS, or None when its bytes are not in the form in which it is written."""
     try:
         lines = [line.split("  ", 1) for line in sums.decode("utf-8").splitlines()]
         listed = {name: digest for digest, name in lines}
@@ -279,56 +285,56 @@ def _listed(sums: bytes) -> dict[str, str] | None:
     return listed if written.encode() == sums else None
 
 
-def _named(
-    files: Mapping[str, bytes], digests: Mapping[str, str], is_: Mapping[str, Any], says: Mapping[str, Any],
+def _find_name_faults(
+    files: Mapping[str, bytes], digests: Mapping[str, str], identity_file: Unchecked, manifest: Unchecked,
     slug: str, revision: str,
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """The identity gives the folder's name and holds every visible file; the manifest says the same."""
+    """The identity must give the folder's name and hold every visible file; the manifest must agree with it."""
     if "identity.json" in files:
         made = digests["identity.json"][: len(revision)]
         if made != revision:
             yield "identity.json", f"it gives revision {made}, not the folder's name"
-        yield from _identified(files, digests, is_, revision)
+        yield from _find_identity_faults(files, digests, identity_file, revision)
     if "manifest.json" in files:
         for key, expected in (("slug", slug), ("revision", revision)):
-            if says.get(key) != expected:
-                yield "manifest.json", f"it says {key} {says.get(key)!r}"
-        for name, told in says.get("files", {}).items():
+            if manifest.get(key) != expected:
+                yield "manifest.json", f"it says {key} {manifest.get(key)!r}"
+        for name, file in manifest.get("files", {}).items():
             if name not in files:
                 yield name, "the manifest lists this file, but it is missing"
-            elif (told["sha256"], told["bytes"]) != (digests[name], len(files[name])):
+            elif (file["sha256"], file["bytes"]) != (digests[name], len(files[name])):
                 yield name, "the manifest gives another digest or size"
 
 
-def _identified(
-    files: Mapping[str, bytes], digests: Mapping[str, str], told: Mapping[str, Any], revision: str
+def _find_identity_faults(
+    files: Mapping[str, bytes], digests: Mapping[str, str], identity_file: Unchecked, revision: str
 ) -> Iterator[tuple[str, str]]:
-    for name, digest in told["files"].items():
+    for name, digest in identity_file["files"].items():
         if name not in files:
             yield name, "the identity names this file, but it is missing"
-        elif digest != (_blanked(files[name], revision) if name == "index.html" else digests[name]):
+        elif digest != (_digest_page(files[name], revision) if name == "index.html" else digests[name]):
             yield name, "the identity gives another digest"
     yield from ((name, "the identity does not name this file") for name in files
-                if name not in told["files"] and name not in identity.DERIVED)  # fmt: skip
+                if name not in identity_file["files"] and name not in identity.DERIVED)  # fmt: skip
 
 
-def _blanked(data: bytes, revision: str) -> str:
-    """The digest with which the page enters the identity: without its name and its volatile parts."""
+def _digest_page(data: bytes, revision: str) -> str:
+    """The digest of a page as the identity holds it: without the revision's name and the volatile parts."""
     return canonical_json.digest(volatile.blank_page(data.decode("utf-8", "replace"), revision))
 
 
-def _bundled(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
-    """The bundle must be, byte for byte, what the folder's files make; which of them it leaves out has changed once."""
+def _find_bundle_fault(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:
+    """The bundle must be, byte for byte, what the folder's files make; earlier versions left out two files more."""
     folder = f"{slug}-{revision}"
     try:
         with zipfile.ZipFile(io.BytesIO(files["bundle.zip"])) as archive:
-            held = {name.removeprefix(f"{folder}/"): archive.read(name) for name in archive.namelist()}
+            bundled = {name.removeprefix(f"{folder}/"): archive.read(name) for name in archive.namelist()}
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, IndexError):
         yield "bundle.zip", f"{CHANGED} (it cannot be unpacked)"
         return
-    other = sorted(name for name in held if held[name] != files.get(name))
-    lacking = sorted(set(files) - set(held) - LEFT_OUT)
-    if other or lacking:
-        yield "bundle.zip", f"it does not hold the files of this folder ({', '.join([*other, *lacking][:3])})"
-    elif bundle.zip_folder(held, folder) != files["bundle.zip"]:
+    other = sorted(name for name in bundled if bundled[name] != files.get(name))
+    missing = sorted(set(files) - set(bundled) - NOT_BUNDLED)
+    if other or missing:
+        yield "bundle.zip", f"it does not hold the files of this folder ({', '.join([*other, *missing][:3])})"
+    elif bundle.zip_folder(bundled, folder) != files["bundle.zip"]:
         yield "bundle.zip", CHANGED

@@ -1,4 +1,4 @@
-"""Verb publish: put a rendered revision into the site, beside the earlier ones, whole or not at all."""
+"""Command publish: put a rendered revision into the site, beside the earlier ones, whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from lessonpress.revision import history, identity
 from lessonpress.revision.history import History
 
 RECEIPT = "published.json"
-NOTHING = "Nothing was published; earlier revisions stay as they are."
+REFUSED = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
+# What reading a damaged or missing document raises.
 READ_ERRORS = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
 
 
 def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None = None) -> Done:
-    """Publish a rendered build, unless a gate refuses, and write a receipt of either into its folder.
+    """Publish a rendered build, unless a gate refuses it; in both cases write a receipt into its folder.
 
     `note` (or the environment's LESSONPRESS_NOTE) is stored with a new revision. Raises LessonError when what is
     published already is damaged or the disk refuses; then nothing is published and earlier revisions stay as they are.
@@ -37,10 +38,10 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
         note = require_readable(note or os.environ.get(variables.NOTE))
         with lock.alone(Path(work.config.results)):
             lock.sweep(work.config.published(work.slug))
-            revision, words = _placed(work, note)
+            revision, words = _place_revision(work, note)
     body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
     artifact.write(receipt or work.folder / RECEIPT, rendered.digest, body, mistakes=mistakes)
-    if receipt:  # of several that agree, the rules would take now this one and now that
+    if receipt:  # of several valid receipts the rules would take now one, now another
         for other in work.folder.glob("published*.json"):
             if other.name != receipt.name:
                 other.unlink(missing_ok=True)
@@ -48,15 +49,15 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
 
 
 def find_refusals(work: LessonBuild) -> list[LessonError]:
-    """Why a rendered lesson may not be published: all that is wrong with it by the first gate that it does not pass."""
+    """Why a rendered lesson may not be published: every mistake that the first gate which refuses it finds."""
     gates = (find_failed_checks, find_untested_checks, find_missing_packages)
     return next(filter(None, (gate(work) for gate in gates)), [])
 
 
 def require_readable(note: str | None) -> str | None:
-    """A curator's note, if there is one. Raises LessonError for one that no page could show: it would stay for ever."""
+    """A curator's note, if there is one. Raises LessonError for one that no page can show: a note stays for ever."""
     if note and visible(note) != note:  # also half a character, which no file can hold
-        raise RetryableError("the note", f"{note!r} holds what cannot be seen", "plain text", "Write it again.")
+        raise RetryableError("the note", f"{note!r} holds invisible characters", "plain text", "Write it again.")
     if note:
         from lessonpress.web import prose
 
@@ -66,125 +67,125 @@ def require_readable(note: str | None) -> str | None:
 
 def find_failed_checks(work: LessonBuild) -> list[LessonError]:
     """The first gate: checks that do not pass, and those that pass on a broken variant that names them."""
-    faults = [_failure(work, check) for check in work.checks if not check["passed"]]
-    return faults + [_survival(work, check, mutant)
+    failed = [_describe_failure(work, check) for check in work.checks if not check["passed"]]
+    return failed + [_describe_survival(work, check, mutant)
                      for check in work.checks for mutant in check["mutants"] if not mutant["failed"]]  # fmt: skip
 
 
 def find_untested_checks(work: LessonBuild) -> list[LessonError]:
-    """The second gate: a check that no broken variant is there to break proves nothing; each with what to write."""
-    return [LessonError(_place(work, check), "no broken variant shows that this check can fail",
+    """The second gate: checks that no broken variant is to break, and that so prove nothing; each with an example."""
+    return [LessonError(_locate(work, check), "no broken variant shows that this check can fail",
                         "at least one entry of lesson.yaml's `mutants:` whose `breaks:` names it", EXAMPLE)
             for check in work.checks if not check["mutants"]]  # fmt: skip
 
 
 def find_missing_packages(work: LessonBuild) -> list[LessonError]:
-    """The third gate: imports that readers, who install requirements.txt, lack, as lint tells them."""
+    """The third gate: imports that readers lack, who install requirements.txt alone; in the words of lint."""
     names = [file["path"] for file in work.source["files"] if file["path"].endswith(".py")]
     files = {name: (work.revision / name).read_bytes() for name in names}
     return packages.lacking(files, os.path.relpath(work.source_dir))
 
 
-def _failure(work: LessonBuild, check: Mapping[str, Any]) -> LessonError:
-    return LessonError(_place(work, check), f"the check fails: measured {check['measured']!r}",
-                       f"it must be {check['sense']} {check['bound']!r} ({check['sentence']})", NOTHING)  # fmt: skip
+def _describe_failure(work: LessonBuild, check: Mapping[str, Any]) -> LessonError:
+    return LessonError(_locate(work, check), f"the check fails: measured {check['measured']!r}",
+                       f"it must be {check['sense']} {check['bound']!r} ({check['sentence']})", REFUSED)  # fmt: skip
 
 
-def _survival(work: LessonBuild, check: Mapping[str, Any], mutant: Mapping[str, Any]) -> LessonError:
+def _describe_survival(work: LessonBuild, check: Mapping[str, Any], mutant: Mapping[str, Any]) -> LessonError:
     seen = f"the check passes on the broken variant {mutant['id']}: measured {mutant['measured']!r}"
-    return LessonError(_place(work, check), seen,
+    return LessonError(_locate(work, check), seen,
                        f"it must fail there, and be {check['sense']} {mutant['bound']!r} only on the lesson itself",
-                       f"Sharpen the check, or take it out of the variant's `breaks:`. {NOTHING}")  # fmt: skip
+                       f"Sharpen the check, or take it out of the variant's `breaks:`. {REFUSED}")  # fmt: skip
 
 
-def _place(work: LessonBuild, check: Mapping[str, Any]) -> str:
+def _locate(work: LessonBuild, check: Mapping[str, Any]) -> str:
     file = work.source["plan"]["checks"]
     return f"{os.path.relpath(work.source_dir / file)}:{check['line']}: {check['id']}"
 
 
-def _placed(work: LessonBuild, note: str | None) -> tuple[str, str]:
+def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
     """Rename the new revision into its place, then enter it into the history; what is there already stays.
 
-    Answers the revision that now stands for the lesson, and what was done in words.
+    Returns the revision that the lesson now has, and what was done in words.
     """
     rendered = work.body("rendered.json")
     folder = work.config.published(work.slug)
-    told = history.read_history(folder, work.slug)
-    before = history.find_latest(told)
-    revision, rounding = _standing(work, told, rendered["revision"])
-    there = (folder / revision).is_dir()
-    if there:
+    past = history.read_history(folder, work.slug)
+    before = history.find_latest(past)
+    revision, rounding = _find_equivalent(work, past, rendered["revision"])
+    exists = (folder / revision).is_dir()
+    if exists:
         from lessonpress.publishing import integrity
 
         integrity.require_whole(folder / revision)
-    if before == revision and there:
+    if before == revision and exists:
         return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
-    if not there:
+    if not exists:
         _move(work.revision, rendered["files"], folder / revision)
     if before == revision:
         return revision, f"revision {revision} is back in its place"
-    why, counted = _reasons(folder / before if before else None, folder / revision)
+    reasons, counted = _list_reasons(folder / before if before else None, folder / revision)
     at = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
-    history.write_history(folder, history.add_event(told, revision, at, why, note))
+    history.write_history(folder, history.add_event(past, revision, at, reasons, note))
     if before is None:
         return revision, f"published revision {revision}"
-    held = f"; {told['pinned']} is pinned and stays current" if told["pinned"] else ""
-    return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{held}"
+    pin = f"; {past['pinned']} is pinned and stays current" if past["pinned"] else ""
+    return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{pin}"
 
 
-def _standing(work: LessonBuild, told: History, made: str) -> tuple[str, str]:
-    """The revision that the rendering is: its own, or a published one that differs in its rounding only.
+def _find_equivalent(work: LessonBuild, past: History, made: str) -> tuple[str, str]:
+    """The revision that the rendering counts as: its own, or a published one that differs in its rounding only.
 
-    Answers it with the rounding in words (none when the bytes are the same).
+    Returns it with the rounding in words (empty when the bytes are the same).
     """
     folder, new = work.config.published(work.slug), canonical_json.read(work.revision / "identity.json")
-    if history.has_revision(told, made) or (folder / made).is_dir():
+    if history.has_revision(past, made) or (folder / made).is_dir():
         return made, ""
-    for revision in history.list_newest_first(told):
-        if identity.differ_in_numbers_only(_identity(folder / revision), new):
-            # Only now: rendering again needs every library that makes a page, and most publications do not.
+    for revision in history.list_newest_first(past):
+        if identity.differ_in_numbers_only(_read_identity(folder / revision), new):
+            # Imported only here: rendering again needs every library that makes a page; most publications do not.
             from lessonpress.publishing import equivalence, integrity
 
             with integrity.explain_damage(folder / revision):
-                found = equivalence.compare_build(work, folder / revision)
-            if found.same:
-                return revision, f"within tolerance: {found.comparison.words()}"
+                equivalent = equivalence.compare_build(work, folder / revision)
+            if equivalent.same:
+                return revision, f"within tolerance: {equivalent.comparison.words()}"
     return made, ""
 
 
-def _identity(folder: Path) -> dict[str, Any] | None:
-    """What a published revision is; None where the file is gone or damaged, which `lessonpress doctor` tells."""
+def _read_identity(folder: Path) -> dict[str, Any] | None:
+    """A published revision's identity; None where the file is gone or damaged, which `lessonpress doctor` reports."""
     try:
-        told = dict(canonical_json.read(folder / "identity.json"))
-        return told if identity.is_identity(told) else None
-    except READ_ERRORS:  # but never a disk that refuses: what it hides must not decide what is published
+        document = dict(canonical_json.read(folder / "identity.json"))
+        return document if identity.is_identity(document) else None
+    except READ_ERRORS:  # but not an error of the disk: what it hides must not decide what is published
         return None
 
 
-def _reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
+def _list_reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
     """Why a revision is not the one before it: plain words for the history, and the same with counts."""
     if old is None:
         return (first := identity.list_reasons(None, {})), first
-    before, after = _identity(old), _identity(new)
+    before, after = _read_identity(old), _read_identity(new)
     if before is None or after is None:
-        return (lost := [f"unknown, because revision {old.name} cannot be read"]), lost
+        return (unknown := [f"unknown, because revision {old.name} cannot be read"]), unknown
     try:
-        # Only now, as above: the comparison reads YAML, arrays and graphs.
+        # Imported only here, as above: the comparison reads YAML, arrays and graphs.
         from lessonpress.revision import revision_diff
 
-        told = revision_diff.compare_revisions(old, new)
-        return list(told.reasons), told.words()
+        difference = revision_diff.compare_revisions(old, new)
+        return list(difference.reasons), difference.words()
     except (LessonError, *READ_ERRORS):
         # Something beside the identity is damaged, or older than these counts.
-        found = identity.list_reasons(before, after)
-        return found, found
+        reasons = identity.list_reasons(before, after)
+        return reasons, reasons
 
 
 def _move(new: Path, names: list[str], place: Path) -> None:
     """Copy files beside their place, flush them, and rename their folder in: it is there whole or not at all."""
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
-        for name in names:  # and nothing else that lies there, such as a workflow engine's own marks
+        for name in names:  # and nothing else that lies there, such as a workflow engine's marker files
             (beside / name).parent.mkdir(parents=True, exist_ok=True)
             (beside / name).write_bytes((new / name).read_bytes())
         atomic_io.flush([beside / name for name in names])
@@ -195,7 +196,7 @@ def _move(new: Path, names: list[str], place: Path) -> None:
 
 
 def _flush(folder: Path) -> None:
-    """Make a rename last through a loss of power."""
+    """Make sure that a rename survives a loss of power."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
