@@ -59,7 +59,7 @@ def test_there_is_nothing_before_the_first(house: Config) -> None:
 
 def test_the_words_tell_each_edit(house: Config, tmp_path: Path) -> None:
     """Prose by its key, a check by its margin, files by their sizes; nothing is claimed of the numbers."""
-    told = diff.format_changes(diff.diff(house, SLUG, out=tmp_path / "page.html"))
+    told = diff.format_difference(diff.diff(house, SLUG, out=tmp_path / "page.html"))
     assert "because of: prose (1 key)" in told
     assert "  prose  title: One <b> → Two & more" in told
     assert "  checks  check_it: passes, margin 0.5 → 0.75" in told
@@ -70,7 +70,7 @@ def test_a_revision_does_not_differ_from_itself(house: Config, tmp_path: Path) -
     """The same revision twice: nothing changed, in words and on the page."""
     one = names(house)[0]
     found = diff.diff(house, SLUG, one, one, out=tmp_path / "page.html")
-    assert diff.format_changes(found) == f"{one}: nothing changed"
+    assert diff.format_difference(found) == f"{one}: nothing changed"
     assert "nothing changed" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

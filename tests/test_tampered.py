@@ -25,7 +25,7 @@ VERBS: dict[str, Callable[[Config], object]] = {
     "site": site.write_site,
     "doctor": lambda config: doctor.format_faults(doctor.find_faults(config)),
     "history": lambda config: prune.list_history(config, SLUG),
-    "diff": lambda config: diff.format_changes(diff.diff(config, SLUG)),
+    "diff": lambda config: diff.format_difference(diff.diff(config, SLUG)),
     "publish": lambda config: publish.publish(steps.open_build(config, SLUG)),
     "accept": lambda config: prune.accept(config, SLUG),
 }

@@ -130,7 +130,7 @@ def diff(
     if json:
         typer.echo(canonical_json.pretty(found.document()), nl=False)
     else:
-        typer.echo(f"{differ.format_changes(found)}\n{out or differ.page_path(settings, slug)}")
+        typer.echo(f"{differ.format_difference(found)}\n{out or differ.page_path(settings, slug)}")
 
 
 @app.command()

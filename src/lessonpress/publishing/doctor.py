@@ -1,4 +1,4 @@
-"""Verb doctor: what in the published site is inconsistent, and how to mend it; nothing is run and nothing changed."""
+"""Command doctor: what in the published site is inconsistent, and how to mend it; nothing is run or changed."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
 
 
 def find_faults(config: Config) -> list[Fault]:
-    """Every inconsistency of `results/`: files, histories, pages, what git knows better, lessons without a source."""
+    """Every inconsistency of `results/`: files, histories, pages, lessons without a source, differences from git."""
     results = Path(config.results)
     # Before the first publication there may be the schemas that `new` puts there for editors.
     if not results.is_dir() or all(path.name == "schema" for path in results.iterdir()):
         return []
-    found: list[Fault] = []
+    faults: list[Fault] = []
     models = results / "models"
     for folder in sorted(path for path in models.glob("*") if path.is_dir()):
-        found += integrity.find_lesson_faults(models, folder.name)
-        found += _lesson(config, folder)
-    found += verify.find_page_faults(config)
-    found += _left(results)
-    known = {fault.where for fault in found}
-    found += [fault for fault in _against_git(results) if fault.where not in known]
-    return found
+        faults += integrity.find_lesson_faults(models, folder.name)
+        faults += _check_history(config, folder)
+    faults += verify.find_page_faults(config)
+    faults += _find_leftovers(results)
+    known = {fault.where for fault in faults}
+    faults += [fault for fault in _compare_with_git(results) if fault.where not in known]
+    return faults
 
 
 def format_faults(faults: list[Fault]) -> str:
-    """What was found: a line for each revision folder, and for each thing beside them."""
+    """The faults in lines: one for each revision folder, and one for each other file."""
     lines = [fault.words() for fault in integrity.group_faults(faults)]
     return "\n".join(lines) or "Everything that is published is consistent."
 
 
-def _lesson(config: Config, folder: Path) -> Iterator[Fault]:
-    """A lesson's history against its source and against the revisions that it explains."""
+def _check_history(config: Config, folder: Path) -> Iterator[Fault]:
+    """Compare a lesson's history with its source and with the revisions that it explains."""
     at = f"models/{folder.name}/{history.FILE}"
     try:
-        told = history.read_history(folder, folder.name)
+        lesson_history = history.read_history(folder, folder.name)
     except LessonError:
-        return  # the integrity of the folder told it
+        return  # `integrity` reports it
     source = (config.lesson(folder.name) / "lesson.yaml").is_file()
-    if not source and not told.get("retired"):
+    if not source and not lesson_history.get("retired"):
         yield Fault(at, "the lesson's source is gone", f"Bring it back, or say so: lessonpress retire {folder.name}.")
-    if source and told.get("retired"):
+    if source and lesson_history.get("retired"):
         yield Fault(at, "the lesson is retired, but it has a source", "Publish it again, or remove the source.")
-    yield from _explained(folder, told, at)
+    yield from _check_reasons(folder, lesson_history, at)
 
 
-def _explained(folder: Path, told: History, at: str) -> Iterator[Fault]:
-    """Every event's reasons follow from its revision and the one before it."""
+def _check_reasons(folder: Path, lesson_history: History, at: str) -> Iterator[Fault]:
+    """Every event's reasons must follow from its revision and the one before it."""
     before: str | None = None
-    for event in told["revisions"]:
+    for event in lesson_history["revisions"]:
         name = event["revision"]
         try:
             if before is None:
@@ -69,38 +69,38 @@ def _explained(folder: Path, told: History, at: str) -> Iterator[Fault]:
             else:
                 expected = list(revision_diff.compare_revisions(folder / before, folder / name).reasons)
         except (LessonError, OSError, *integrity.READ_ERRORS):
-            expected = event["reasons"]  # a damaged revision is told elsewhere
+            expected = event["reasons"]  # a damaged revision is reported elsewhere
         if set(event["reasons"]) != set(expected):
             words = [", ".join(reasons) for reasons in (event["reasons"], expected)]
             yield Fault(at, f"it explains revision {name} by {words[0]}; the files say {words[1]}", GIT)
         before = name
 
 
-def _left(results: Path) -> Iterator[Fault]:
+def _find_leftovers(results: Path) -> Iterator[Fault]:
     for path in sorted(results.rglob(".*.tmp-*")):
         name = path.relative_to(results)
         if not any(integrity.LEFTOVER.fullmatch(part) for part in name.parts[:-1]) and "models" not in name.parts[:1]:
             yield Fault(name.as_posix(), "a publisher that was killed left this", "The next publication removes it.")
 
 
-def _against_git(results: Path) -> Iterator[Fault]:
-    """What the working tree has changed in committed revisions and histories, where git is at hand."""
+def _compare_with_git(results: Path) -> Iterator[Fault]:
+    """What the working tree has changed in committed revisions and histories, where `results` lies in a repository."""
     if not git.known(results):
         return
     for kind, name in git.changed(results):
         if REVISION.fullmatch(name):
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
-            yield Fault(name, what, _taken_back(results / name.rsplit("/", name.count("/") - 2)[0]))
-        elif name.endswith(f"/{history.FILE}") and not _extends(results, name):
-            yield Fault(name, "it has lost or changed events of the commit", _taken_back(results / name))
+            yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
+        elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):
+            yield Fault(name, "it has lost or changed events of the commit", _checkout_command(results / name))
 
 
-def _taken_back(path: Path) -> str:
+def _checkout_command(path: Path) -> str:
     return f"git checkout HEAD -- {shlex.quote(str(path))}"
 
 
-def _extends(results: Path, name: str) -> bool:
-    """Whether a history continues the committed one: a history only ever grows."""
+def _continues_commit(results: Path, name: str) -> bool:
+    """Whether a history still begins with the committed events: a history only grows."""
     old = git.at_head(results, results / name)
     try:
         new = canonical_json.read(results / name)["revisions"]

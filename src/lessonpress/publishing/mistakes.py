@@ -1,4 +1,4 @@
-"""What is wrong with lessons, told together; and the names under which other workflows find a lesson's files."""
+"""The mistakes of all lessons in one report; and the names by which other workflows ask for a lesson's files."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ STEP_FILES = {file: step.file for step in steps.STEPS.values() for file in (step
 
 
 def collect_mistakes(config: Config) -> dict[str, list[LessonError]]:
-    """The mistakes of all lessons that have any, by their folders' names, as their receipts tell them."""
+    """The mistakes of all lessons that have any, by the names of their folders, as their receipts list them."""
     folder = Path(config.lessons)
-    told = {slug: _of_receipt(config, slug) for slug in lesson_files.slugs(folder)}
-    told |= {name: _of_odd(folder / name) for name in lesson_files.odd_names(folder)}
-    return {name: errors for name, errors in told.items() if errors}
+    mistakes = {slug: _read_receipt(config, slug) for slug in lesson_files.slugs(folder)}
+    mistakes |= {name: _check_odd_name(folder / name) for name in lesson_files.odd_names(folder)}
+    return {name: errors for name, errors in mistakes.items() if errors}
 
 
-def _of_receipt(config: Config, slug: str) -> list[LessonError]:
-    """The mistakes of a lesson's present state; none where it was not finished, which whoever failed has told."""
+def _read_receipt(config: Config, slug: str) -> list[LessonError]:
+    """The mistakes of a lesson's present state; none where a step was stopped: that step has reported why."""
     folder = config.work_dir(slug) / code_digest.compute_present_key(config, slug)
     receipts = [artifact.read(path) for path in sorted(folder.glob("published*.json"))]
     return next((list(receipt.mistakes) for receipt in receipts if receipt and receipt.mistakes), [])
 
 
-def _of_odd(folder: Path) -> list[LessonError]:
-    """What is wrong with a folder whose name can be no slug."""
+def _check_odd_name(folder: Path) -> list[LessonError]:
+    """What is wrong with a folder whose name cannot be a slug."""
     try:
         source_record.hash_lesson(folder)
     except LessonErrors as errors:
@@ -43,21 +43,21 @@ def _of_odd(folder: Path) -> list[LessonError]:
                         "Rename the folder, and the slug in its recipe.")]  # fmt: skip
 
 
-def summarise(config: Config, told: Mapping[str, Sequence[LessonError]]) -> str:
+def summarise(config: Config, mistakes: Mapping[str, Sequence[LessonError]]) -> str:
     """How many lessons failed, in a sentence."""
     folder = Path(config.lessons)
-    every = len(lesson_files.slugs(folder)) + len(lesson_files.odd_names(folder))
-    others = "the others are published" if len(told) < every else "none is published anew"
-    return f"{len(told)} of {every} lessons failed; {others}." if every > 1 else "The lesson failed."
+    count = len(lesson_files.slugs(folder)) + len(lesson_files.odd_names(folder))
+    others = "the others are published" if len(mistakes) < count else "none is published anew"
+    return f"{len(mistakes)} of {count} lessons failed; {others}." if count > 1 else "The lesson failed."
 
 
 def write_receipt(receipt: Path) -> None:
-    """Say that there is no mistake."""
+    """Write the receipt which says that there is no mistake."""
     artifact.write(receipt, "", {"good": True})
 
 
 def copy_to_stable_names(config: Config, slug: str, key: str | None, files: Sequence[str]) -> None:
-    """Copy files of a lesson's present state to `work/<slug>/<file>`. Raises the lesson's mistakes where it has any."""
+    """Copy files of a lesson's present state to `work/<slug>/<file>`. Raises LessonErrors where it has mistakes."""
     work = steps.open_build(config, slug, key)
     artifact.settle_times(work.folder)
     for file in files:

@@ -1,61 +1,79 @@
-"""Verb site: the pages around the lessons, made from nothing but what is published."""
+"""Command site: the pages around the lessons, made from nothing but what is published."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from lessonpress.build import artifact, code_digest
 from lessonpress.core import atomic_io, canonical_json, lock
 from lessonpress.core.settings import Config, Site
 from lessonpress.revision import history
+from lessonpress.revision.history import Event, History
 from lessonpress.web.page import rendering, site_pages
 
-# Generated from schema.py and recipe.py, which take longer to import than this verb to run.
+# Generated from schema.py and recipe.py, whose import takes longer than this command.
 SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
-MADE = ("revision", "className", "year")  # what the pages say of a lesson beside what its recipe says
+ADDED = ("revision", "className", "year")  # what the pages show of a lesson beside fields of its recipe
+# What the pages show of a lesson: those fields of its manifest whose role in the recipe is `catalogue`, and ADDED.
+CatalogueEntry: TypeAlias = dict[str, Any]
+
+
+class FeedEntry(TypedDict):
+    """One publication as the feed shows it."""
+
+    slug: str
+    title: str
+    summary: str
+    author: str
+    revision: str
+    publishedAt: str
+    note: str
+    reasons: list[str]
 
 
 class PageMemory:
-    """What the pages said of each lesson the last time (`work/pages.json`), so that one that changed is read alone.
+    """What the pages showed of each lesson the last time (`work/pages.json`), so that only changed lessons are read.
 
-    A lesson is as it was when the bytes of its history, its current manifest and its page are, and our code and the
-    site's settings.
+    A lesson is unchanged when the bytes of its history, its current manifest and its page are the same, and so are our
+    code and the site's settings.
     """
 
     def __init__(self, file: Path, about: Site) -> None:
         self.file, self.base = file, canonical_json.digest_of([code_digest.digest_step("site"), about.model_dump()])
-        found = artifact.read(file)
-        self.known: Mapping[str, Any] = found.body["lessons"] if found and found.made_from == self.base else {}
-        self.digests: dict[Path, str | None] = {}  # of files before they were read: a later change shows
-        self.seen: dict[Path, tuple[Mapping[str, Any], dict[str, Any]]] = {}
-        self.same: set[Path] = set()  # pages that are as they were
+        stored = artifact.read(file)
+        valid = stored is not None and stored.made_from == self.base
+        self.known: Mapping[str, Any] = stored.body["lessons"] if stored and valid else {}
+        self.digests: dict[Path, str | None] = {}  # of files before they were read: so a later change is noticed
+        self.seen: dict[Path, tuple[History, CatalogueEntry]] = {}
+        self.same: set[Path] = set()  # pages that are unchanged
 
-    def said(self, folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
-        """What the pages say of a lesson whose history is `told`."""
-        kept = self.known.get(folder.name)
-        if isinstance(kept, dict) and kept.get("key") == self._key(folder, told):
+    def read_entry(self, folder: Path, lesson_history: History) -> CatalogueEntry:
+        """What the pages show of a lesson with this history."""
+        stored = self.known.get(folder.name)
+        if isinstance(stored, dict) and stored.get("key") == self._key(folder, lesson_history):
             self.same.add(folder / "index.html")
-            said = dict(kept["said"])
+            entry = dict(stored["entry"])
         else:
-            said = _said(folder, told)
-        self.seen[folder] = told, said
-        return said
+            entry = _read_entry(folder, lesson_history)
+        self.seen[folder] = lesson_history, entry
+        return entry
 
-    def keep(self, written: Mapping[Path, str]) -> None:
-        """Note it for the next time, now that the pages are `written`."""
+    def store(self, written: Mapping[Path, str]) -> None:
+        """Store everything for the next time, after the pages were `written`."""
         self.digests |= {path: canonical_json.digest(text) for path, text in written.items()}
-        artifact.write(self.file, self.base, {"lessons": {  # a lesson may be called as an artifact's own parts are
-            folder.name: {"key": self._key(folder, told), "said": said} for folder, (told, said) in self.seen.items()
+        artifact.write(self.file, self.base, {"lessons": {  # a slug may be the same as a key of every artifact
+            folder.name: {"key": self._key(folder, lesson_history), "entry": entry}
+            for folder, (lesson_history, entry) in self.seen.items()
         }})  # fmt: skip
 
-    def _key(self, folder: Path, told: Mapping[str, Any]) -> str:
-        files = (folder / told["current"] / "manifest.json", folder / "index.html")
-        return canonical_json.digest_of([told, *(self.digest(file) for file in files)])
+    def _key(self, folder: Path, lesson_history: History) -> str:
+        files = (_current_folder(folder, lesson_history) / "manifest.json", folder / "index.html")
+        return canonical_json.digest_of([lesson_history, *(self.digest(file) for file in files)])
 
     def digest(self, file: Path) -> str | None:
-        """The digest of a file as it was when it was first asked for."""
+        """The digest of a file at the time of the first call; None where it is missing."""
         if file not in self.digests:
             self.digests[file] = canonical_json.digest_file(file)
         return self.digests[file]
@@ -64,24 +82,24 @@ class PageMemory:
 def write_site(config: Config, *, receipt: Path | None = None) -> str:
     """Write the catalogue, every lesson's history page and the schemas; a file that is right stays as it is.
 
-    Answers what was done, in words; `receipt` is a file that is to say how everything was that the pages rest on.
+    Returns what was done, in words; into `receipt` go the digests of all files that the pages depend on.
     """
     results = Path(config.results)
     memory = PageMemory(Path(config.work) / "pages.json", config.site)
     with lock.alone(results):
-        for folder in (results, results / "models", results / "schema", *_lessons(results / "models")):
+        for folder in (results, results / "models", results / "schema", *_list_lessons(results / "models")):
             lock.sweep(folder)
-        for folder in _lessons(results / "models"):
+        for folder in _list_lessons(results / "models"):
             memory.digest(folder / history.FILE)
         wanted = make_pages(results, config.site, memory)
         changed = [path for path, text in wanted.items() if not is_current(path, text)]
         atomic_io.write_all({path: wanted[path] for path in changed})
-        memory.keep(wanted)
-    every = sorted(memory.same.union(wanted))
+        memory.store(wanted)
+    count = len(memory.same.union(wanted))
     if receipt:
-        told = {path.relative_to(results).as_posix(): memory.digests[path] for path in sorted(memory.digests)}
-        artifact.write(receipt, memory.base, {"files": told})
-    return f"site: {len(changed)} of {len(every)} pages changed" if changed else "site: unchanged"
+        digests = {path.relative_to(results).as_posix(): memory.digests[path] for path in sorted(memory.digests)}
+        artifact.write(receipt, memory.base, {"files": digests})
+    return f"site: {len(changed)} of {count} pages changed" if changed else "site: unchanged"
 
 
 def is_current(path: Path, text: str) -> bool:
@@ -90,37 +108,37 @@ def is_current(path: Path, text: str) -> bool:
 
 
 def make_pages(results: Path, about: Site | None = None, memory: PageMemory | None = None) -> dict[Path, str]:
-    """The text of every page around the published lessons, by its path; without those that `memory` knows as they are.
+    """The text of every page around the published lessons, by path; without those that are unchanged by `memory`.
 
     The feed and the sitemap hold absolute addresses, so they are made only where the site has a `base_url`.
     """
-    told = {folder: history.read_history(folder, folder.name) for folder in _lessons(results / "models")}
+    histories = {folder: history.read_history(folder, folder.name) for folder in _list_lessons(results / "models")}
     try:
-        made = _pages(results, about or Site(), told, memory)
-        "".join(made.values()).encode()  # JSON can name halves of characters, which no page can hold
-        return made
+        texts = _render_pages(results, about or Site(), histories, memory)
+        "".join(texts.values()).encode()  # JSON can name halves of characters, which no page can hold
+        return texts
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        from lessonpress.publishing import integrity  # what has to be imported for it is no part of making pages
+        from lessonpress.publishing import integrity  # imported only here, because making pages does not need it
 
-        for folder, each in told.items():
-            integrity.require_whole(folder / str(each["current"]))
+        for folder, lesson_history in histories.items():
+            integrity.require_whole(_current_folder(folder, lesson_history))
         raise
 
 
-def _pages(
-    results: Path, about: Site, histories: Mapping[Path, Mapping[str, Any]], memory: PageMemory | None
+def _render_pages(
+    results: Path, about: Site, histories: Mapping[Path, History], memory: PageMemory | None
 ) -> dict[Path, str]:
     out: dict[Path, str] = {}
-    current: list[dict[str, Any]] = []
-    events: list[dict[str, Any]] = []
-    for folder, told in histories.items():
-        newest = memory.said(folder, told) if memory else _said(folder, told)
-        if not told.get("retired"):
+    current: list[CatalogueEntry] = []
+    events: list[FeedEntry] = []
+    for folder, past in histories.items():
+        newest = memory.read_entry(folder, past) if memory else _read_entry(folder, past)
+        if not past.get("retired"):
             current.append(newest)
-            events += [_entry(newest, event) for event in told["revisions"]]
+            events += [_make_feed_entry(newest, event) for event in past["revisions"]]
         if not (memory and folder / "index.html" in memory.same):
-            current_one = {told["current"]: newest}
-            out[folder / "index.html"] = site_pages.render_history(folder.name, newest["title"], told, current_one)
+            manifests = {str(past["current"]): newest}
+            out[folder / "index.html"] = site_pages.render_history(folder.name, newest["title"], past, manifests)
     out[results / "index.html"] = site_pages.render_catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = site_pages.render_missing(title=about.title, base_url=about.base_url)
     out |= {results / "schema" / name: read_schema(name) for name in SCHEMAS}
@@ -137,24 +155,27 @@ def read_schema(name: str) -> str:
     return (rendering.templates_folder() / name).read_text(encoding="utf-8")
 
 
-def _entry(newest: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event of a lesson's history as the feed tells it."""
+def _make_feed_entry(newest: CatalogueEntry, event: Event) -> FeedEntry:
     return {
         "slug": newest["slug"], "title": newest["title"], "summary": newest.get("question") or "",
-        "author": newest.get("curator") or "", "revision": event["revision"],
-        "publishedAt": event.get("publishedAt") or "", "note": event.get("note") or "",
-        "reasons": event.get("reasons") or [],
+        "author": newest.get("curator") or "", "revision": event["revision"], "publishedAt": event["publishedAt"],
+        "note": event["note"] or "", "reasons": event["reasons"],
     }  # fmt: skip
 
 
-def _said(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
-    newest = history.read_document(folder / told["current"] / "manifest.json")
-    from lessonpress.lesson import recipe  # its types take longer to make than this command to run
+def _read_entry(folder: Path, lesson_history: History) -> CatalogueEntry:
+    newest = history.read_document(_current_folder(folder, lesson_history) / "manifest.json")
+    from lessonpress.lesson import recipe  # imported only here: making its types takes longer than this command
 
-    return {key: newest[key] for key in (*recipe.keys(lambda role: role.catalogue), *MADE) if key in newest}
+    return {key: newest[key] for key in (*recipe.keys(lambda role: role.catalogue), *ADDED) if key in newest}
 
 
-def _lessons(models: Path) -> list[Path]:
-    """The folders of all published lessons; one that cannot be read is an error (`glob` would pass over it)."""
-    found = sorted(models.iterdir()) if models.is_dir() else []
-    return [folder for folder in found if (folder / history.FILE).is_file()]
+def _current_folder(folder: Path, lesson_history: History) -> Path:
+    """The folder of the revision that readers see first; every published lesson has one."""
+    return folder / str(lesson_history["current"])
+
+
+def _list_lessons(models: Path) -> list[Path]:
+    """The folders of all published lessons; one that cannot be read is an error (`glob` would skip it)."""
+    folders = sorted(models.iterdir()) if models.is_dir() else []
+    return [folder for folder in folders if (folder / history.FILE).is_file()]
