@@ -8,17 +8,22 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from lessonpress.core import canonical_json, resources
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 
+# The steps whose results are artifacts of a lesson, and all those whose code has a digest.
+StepName: TypeAlias = Literal["hash", "execute", "record", "check", "render"]
+CodeName: TypeAlias = StepName | Literal["publish", "site"]
+
 PACKAGE = Path(__file__).parents[1]
 # The modules in which each step begins; its code is what is reached from there by imports.
 AROUND = ("build.artifact", "build.lesson_build", "build.steps")  # what a lesson's steps are done with
-STEPS = {
+STEPS: Mapping[CodeName, tuple[str, ...]] = {
     "hash": ("build.source_record", *AROUND), "execute": ("build.execute", *AROUND),
     "record": ("build.record", *AROUND), "check": ("build.check", *AROUND), "render": ("build.render", *AROUND),
     "publish": ("publishing.publish", *AROUND), "site": ("publishing.site",),
@@ -39,28 +44,28 @@ INSTALLED = frozenset({
 KEY = 16  # hexadecimal digits
 
 
-def list_modules(step: str) -> frozenset[str]:
+def list_modules(step: CodeName) -> frozenset[str]:
     """The modules whose code decides what a step does."""
     return _reached(PACKAGE, step)
 
 
-def list_files(step: str) -> list[Path]:
+def list_files(step: CodeName) -> list[Path]:
     """The files whose content decides what a step does."""
     return sorted(_files_of(PACKAGE, step).values())
 
 
-def digest_step(step: str) -> str:
+def digest_step(step: CodeName) -> str:
     """The SHA-256 of a step's code; the same for an installed lessonpress and one that runs from its sources."""
     return digest_steps()[step]
 
 
-def digest_steps() -> dict[str, str]:
+def digest_steps() -> dict[CodeName, str]:
     """The SHA-256 of every step's code."""
     return _digests(PACKAGE)
 
 
 @functools.cache
-def _digests(package: Path) -> dict[str, str]:
+def _digests(package: Path) -> dict[CodeName, str]:
     out = {}
     for step in STEPS:
         whole = hashlib.sha256()
@@ -70,7 +75,7 @@ def _digests(package: Path) -> dict[str, str]:
     return out
 
 
-def _files_of(package: Path, step: str) -> dict[str, Path]:
+def _files_of(package: Path, step: CodeName) -> dict[str, Path]:
     """The files of a step's modules by their names in the package, with those that no import names.
 
     The worker enters whole; with the modules of the operations come their scripts, and with those that make pages the
@@ -91,7 +96,7 @@ def _files_of(package: Path, step: str) -> dict[str, Path]:
 
 
 @functools.cache
-def _reached(package: Path, step: str) -> frozenset[str]:
+def _reached(package: Path, step: CodeName) -> frozenset[str]:
     seen, waiting = set[str](), [*STEPS[step]]
     while waiting:
         module = waiting.pop()

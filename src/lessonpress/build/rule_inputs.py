@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from lessonpress.build import artifact, code_digest
 from lessonpress.build.artifact import Artifact
+from lessonpress.build.code_digest import StepName
 from lessonpress.build.steps import STEPS
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, WrongUsage
@@ -197,7 +198,7 @@ def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
     return out
 
 
-def list_forced_steps(names: Mapping[str, str], *, every: bool, forced: Sequence[str]) -> list[str]:
+def list_forced_steps(names: Mapping[StepName, str], *, every: bool, forced: Sequence[str]) -> list[str]:
     """The steps that Snakemake was told to do again; `names` are those of our rules here, by step."""
     files = {Path(one).name for one in forced}
     return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]

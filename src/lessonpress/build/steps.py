@@ -16,6 +16,7 @@ from typing import Any
 
 from lessonpress.build import artifact, code_digest
 from lessonpress.build.artifact import Artifact
+from lessonpress.build.code_digest import StepName
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.core import canonical_json, variables
 from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, is_proven
@@ -38,10 +39,10 @@ class Made:
 class Step:
     """One step: its artifact, the files that lie beside it in any case, the steps before it, and what it does."""
 
-    name: str
+    name: StepName
     file: str
     beside: tuple[str, ...]  # a folder ends in a slash
-    after: tuple[str, ...]
+    after: tuple[StepName, ...]
     inputs: Callable[[LessonBuild], list[Any]]  # what the result depends on, beside the code and the surroundings
     make: Callable[[LessonBuild], Made]
 
@@ -71,7 +72,7 @@ def _changed(config: Config, slug: str) -> RetryableError:
                           "Run the same command again.")  # fmt: skip
 
 
-def perform(work: LessonBuild, name: str, *, again: bool | None = None) -> Done:
+def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> Done:
     """Do one step, and those before it whose results are missing or not whole.
 
     With `again` (by default: where Snakemake was told so) the step itself is done whatever is there. A lesson's
@@ -102,7 +103,7 @@ def perform(work: LessonBuild, name: str, *, again: bool | None = None) -> Done:
     return Done(made.words)
 
 
-def perform_all(work: LessonBuild, last: str = "render") -> list[str]:
+def perform_all(work: LessonBuild, last: StepName = "render") -> list[str]:
     """Do every step up to `last` that is not there; answers what they had to say. Raises the lesson's mistakes."""
     said = []
     for name in STEPS:
@@ -115,7 +116,7 @@ def perform_all(work: LessonBuild, last: str = "render") -> list[str]:
     return said
 
 
-def _needed(work: LessonBuild, name: str) -> None:
+def _needed(work: LessonBuild, name: StepName) -> None:
     """See to it that a step's result is there, whole, and made from what it should be."""
     step = STEPS[name]
     if step.file not in work.known:
@@ -156,7 +157,7 @@ def _earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
     return None
 
 
-def has_earlier_result(work: LessonBuild, name: str) -> bool:
+def has_earlier_result(work: LessonBuild, name: StepName) -> bool:
     """Whether a step's result is there, or could be taken over from another state of the lesson."""
     step = STEPS[name]
     made_from = _made_from(work, step)
@@ -270,7 +271,7 @@ def _render(work: LessonBuild) -> Made:
     return Made(body, {f"revision/{path}": data for path, data in files.items()}, hints)
 
 
-STEPS: Mapping[str, Step] = {
+STEPS: Mapping[StepName, Step] = {
     "hash": Step("hash", "source.json", (), (), lambda work: [work.key], _hash),
     "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _run, _execute),
     "record": Step("record", "cases.json", ("cases.csv",), ("hash", "execute"), _record_inputs, _record),

@@ -18,6 +18,7 @@ from lessonpress.core import variables
 from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, WrongUsage
 
 if TYPE_CHECKING:
+    from lessonpress.build.code_digest import StepName
     from lessonpress.build.steps import Done
     from lessonpress.core.settings import Config
 
@@ -50,7 +51,7 @@ def read_settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
     return config.overridden(config.read(file), [*OVERRIDES, *overrides])
 
 
-def run_step(name: str, told: Arguments) -> None:
+def run_step(name: StepName, told: Arguments) -> None:
     """Do one step for lessons. Raises LessonErrors after all of them were tried."""
     from lessonpress.build import steps
 
@@ -67,7 +68,7 @@ def run_step(name: str, told: Arguments) -> None:
     run_for_each(told, name, config, one)
 
 
-def warm_up(config: Config, slug: str, name: str) -> None:
+def warm_up(config: Config, slug: str, name: StepName) -> None:
     """Where servers are kept: let torch load while a lesson is read that was never run."""
     if name == "hash" and not any(config.work_dir(slug).glob("*/capture.json")):
         load_servers(config)
@@ -226,7 +227,7 @@ def report(told: Arguments) -> None:
     print(verify.report_verdicts(told.settings(), Path(folder)), flush=True)
 
 
-def _step(name: str) -> Callable[[Arguments], None]:
+def _step(name: StepName) -> Callable[[Arguments], None]:
     return lambda told: run_step(name, told)
 
 
