@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lessonpress.authoring import lint
-from lessonpress.authoring.lint.model import unfit
+from lessonpress.authoring.lint.model import explain_mismatch
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import python_ast
@@ -273,7 +273,7 @@ def test_inputs_are_passed_as_the_worker_passes_them(signature: str, names: list
         worked = True
     except TypeError:
         worked = False
-    assert (worked, unfit(method.parameters, names) == "") == (fits, fits)
+    assert (worked, explain_mismatch(method.parameters, names) == "") == (fits, fits)
 
 
 def test_all_lessons_are_found_by_their_folders(tmp_path: Path) -> None:

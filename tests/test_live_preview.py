@@ -81,7 +81,7 @@ def test_the_policy_admits_the_script_and_nothing_more(text: str) -> None:
 
 def test_before_the_first_page_there_is_one_that_waits(server: dev_server.Server, live: live_preview.Live) -> None:
     """It says what is wrong as text, and files beside it are not there."""
-    live.tell("lessons/x/lesson.yaml:3: <titel>: unknown key.")
+    live.announce("lessons/x/lesson.yaml:3: <titel>: unknown key.")
     text = asked(server, "/").read().decode()
     assert "There is no page yet" in text
     assert "lessons/x/lesson.yaml:3: &lt;titel&gt;: unknown key." in text
@@ -94,7 +94,7 @@ def test_the_page_is_served_with_the_script_and_stays_as_it_is(
     """What is published is never what a server has changed."""
     made(live)
     served = asked(server, "/index.html").read().decode()
-    assert f'<script data-build="{live.build()}">' in served
+    assert f'<script data-build="{live.name_build()}">' in served
     assert (live.folder / "index.html").read_text(encoding="utf-8") == PAGE
     assert served.replace(re.findall(r"<script data-build.*?</script>\n", served, re.DOTALL)[0], "") != served
 
@@ -104,14 +104,14 @@ def test_a_page_is_told_at_once_and_at_every_change(server: dev_server.Server, l
     answer = asked(server, live_preview.EVENTS)
     assert answer.getheader("Content-Type") == "text/event-stream"
     assert event(answer) == {"build": "", "message": ""}
-    live.tell("wrong")
+    live.announce("wrong")
     assert event(answer) == {"build": "", "message": "wrong"}
     made(live)
-    live.tell("")
+    live.announce("")
     first = event(answer)
-    assert first == {"build": live.build(), "message": ""}
+    assert first == {"build": live.name_build(), "message": ""}
     made(live)
-    live.tell("")
+    live.announce("")
     assert event(answer)["build"] not in ("", first["build"])
 
 

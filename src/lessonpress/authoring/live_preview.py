@@ -1,4 +1,4 @@
-"""The live preview: makes a lesson's page anew whenever a file is saved, and tells the open page to follow."""
+"""The live preview: makes a lesson's page again whenever a file is saved, and reloads the open page."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from lessonpress.web.dev_server import TYPES
 from lessonpress.web.page import rendering, site_pages
 
 EVENTS = "/.lessonpress/events"
-PAUSE, BREATH = 0.25, 15.0  # seconds between looks at the files; between signs of life to the page
+PAUSE, KEEP_ALIVE = 0.25, 15.0  # seconds between looks at the files; the longest silence towards the page
 SCRIPT = "watch.js"
-Seen = Mapping[str, tuple[int, int]]
+Files = Mapping[str, tuple[int, int]]  # time and size by name
 
 
 @dataclass
 class Live:
-    """What the open page must know: which page is the newest, and what is wrong at present."""
+    """What the open page must know: which page is the newest, and what is wrong now."""
 
     folder: Path
     message: str = ""
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def build(self) -> str:
-        """A name of the page that is there now; empty while there is none."""
+    def name_build(self) -> str:
+        """A name of the page that is there now; empty while there is no page."""
         try:
-            told = (self.folder / "index.html").stat()
+            status = (self.folder / "index.html").stat()
         except FileNotFoundError:
             return ""
-        return f"{told.st_ino}-{told.st_mtime_ns}"
+        return f"{status.st_ino}-{status.st_mtime_ns}"
 
-    def tell(self, message: str) -> None:
+    def announce(self, message: str) -> None:
         """Let the open page look again."""
         with self.changed:
             self.message = message
             self.changed.notify_all()
 
-    def state(self) -> str:
-        """What the page is told, as JSON."""
-        return json.dumps({"build": self.build(), "message": self.message})
+    def describe(self) -> str:
+        """What is sent to the page, as JSON."""
+        return json.dumps({"build": self.name_build(), "message": self.message})
 
 
 class Handler(dev_server.Handler):
@@ -72,23 +72,23 @@ class Handler(dev_server.Handler):
             super().do_GET()
 
     def follow(self) -> None:
-        """Send what the page must know, now and whenever it changes, until the browser hangs up."""
+        """Send what the page must know, now and whenever it changes, until the browser closes the connection."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         last = ""
         while True:
             with self.live.changed:
-                if (now := self.live.state()) == last:
-                    self.live.changed.wait(BREATH)
-                    now = self.live.state()
+                if (now := self.live.describe()) == last:
+                    self.live.changed.wait(KEEP_ALIVE)
+                    now = self.live.describe()
             self.wfile.write(f"data: {now}\n\n".encode())
             last = now
 
 
 def make_page(live: Live) -> str:
     """The page as it is served: the preview's own, or one that says what is missing, with the script that follows."""
-    build = live.build()
+    build = live.name_build()
     page = live.folder / "index.html"
     return add_script(page.read_text(encoding="utf-8") if build else site_pages.render_waiting(live.message), build)
 
@@ -105,23 +105,23 @@ def add_script(text: str, build: str) -> str:
 def watch_folder(
     folder: Path, live: Live, options: list[str], server: dev_server.Server, say: Callable[[str], None]
 ) -> None:
-    """Serve a lesson's preview and make it anew after every save; does not come back."""
+    """Serve a lesson's preview and make it again after every save; never returns."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with server:
-        before: Seen = {}
+        before: Files = {}
         while True:
             now = wait_until_settled(folder)
             if now != before:
                 before = now
                 started = time.monotonic()
                 message, hints = make_preview(folder, live.folder, options)
-                live.tell(message)
+                live.announce(message)
                 say("\n".join([*hints, message or f"made in {time.monotonic() - started:.1f} s"]))
             time.sleep(PAUSE)
 
 
-def wait_until_settled(folder: Path) -> Seen:
-    """The lesson's files with their times and sizes, once two looks see the same: an editor may write in steps."""
+def wait_until_settled(folder: Path) -> Files:
+    """The lesson's files with their times and sizes, once two looks in a row agree: an editor may write in steps."""
     now = list_files(folder)
     while True:
         time.sleep(PAUSE / 5)
@@ -131,29 +131,29 @@ def wait_until_settled(folder: Path) -> Seen:
         now = again
 
 
-def list_files(folder: Path) -> Seen:
+def list_files(folder: Path) -> Files:
     """Every file that the lesson is made of, with its time and size."""
-    found = {}
+    files = {}
     for path in lesson_files.paths(folder):
         with contextlib.suppress(FileNotFoundError):
-            told = (folder / path).stat()
-            found[path] = (told.st_mtime_ns, told.st_size)
-    return found
+            status = (folder / path).stat()
+            files[path] = (status.st_mtime_ns, status.st_size)
+    return files
 
 
 def make_preview(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
     """Make the preview in a process of its own, as `lessonpress preview` does.
 
-    Answers what is wrong (nothing when all is well), and what else it said.
+    Returns what is wrong (nothing when all is well), and what else it printed.
     """
     command = [sys.executable, "-m", "lessonpress", "preview", str(folder), "--out", str(out), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    hints = [line for line in done.stdout.splitlines() if line.startswith("hint: ")]
-    return (done.stderr.strip(), hints) if done.returncode else ("", [*hints, *done.stderr.splitlines()])
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    hints = [line for line in process.stdout.splitlines() if line.startswith("hint: ")]
+    return (process.stderr.strip(), hints) if process.returncode else ("", [*hints, *process.stderr.splitlines()])
 
 
 def run_preview(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
-    """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder that goes with it.
+    """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder removed afterwards.
 
     Raises WrongUsage when the port cannot be had.
     """

@@ -1,4 +1,4 @@
-"""Verb new: a lesson that publishes as it stands, to be turned into somebody's own."""
+"""Command new: a lesson that publishes as it stands, to be turned into somebody's own."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SCHEMA = "lesson.schema.json"
 
 
 def create_lesson(config: Config, slug: str) -> Path:
-    """Write the lesson `slug` into the folder of lessons, whole or not at all; answers its folder.
+    """Write the lesson `slug` into the folder of lessons, whole or not at all; returns its folder.
 
-    Raises WrongUsage for a name that is no slug, and for a folder that exists.
+    Raises WrongUsage for a name that is not a slug, and for a folder that exists.
     """
     require_slug(slug)
     lessons, folder = Path(config.lessons), config.lesson(slug)

@@ -1,4 +1,4 @@
-"""Verb preview: take any lesson folder through everything but publishing, into a folder of its own."""
+"""Command preview: take any lesson folder through everything but publishing, into a folder of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALWAYS = frozenset({"SHA256SUMS", "bundle.zip"})  # a revision's files that its 
 
 @dataclass(frozen=True)
 class Preview:
-    """A finished preview: its page, hints in words, what has failed (None when nothing has), and what is lacking.
+    """A finished preview: its page, hints in words, the checks that failed (None when all passed), and what is lacking.
 
     Both of the last two are reasons for which publish would refuse the lesson.
     """
@@ -48,7 +48,7 @@ def make_preview(config: Config, path: Path, out: Path | None = None) -> Preview
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
         work = steps.open_build(settings, folder.name)
-        words = _made(work)
+        words = _perform_steps(work)
         replace_folder(work.revision, to)
         failed = publish.find_failed_checks(work)
         lacking = (*publish.find_untested_checks(work), *publish.find_missing_packages(work))
@@ -66,7 +66,7 @@ def require_folder(config: Config, path: Path, out: Path | None) -> Path:
 def find_folder(config: Config, path: Path) -> Path:
     """The lesson's folder that is meant: by its path, by its recipe's path, or by its slug.
 
-    Raises WrongUsage when there is none.
+    Raises WrongUsage when there is no such folder.
     """
     if path.name == reader.RECIPE and path.is_file():
         path = path.parent
@@ -80,14 +80,13 @@ def find_folder(config: Config, path: Path) -> Path:
     return folder.resolve()
 
 
-def _made(work: LessonBuild) -> str:
-    """All steps from hash to render; answers their hints."""
+def _perform_steps(work: LessonBuild) -> str:
+    """Perform all steps from hash to render; returns their hints."""
     steps.perform(work, "hash")
-    read = work.lesson
-    if wrong := expressions.find_misnamed(read):  # in lint's words, and before anything runs
-        raise LessonErrors(wrong)
-    said = steps.perform_all(work)
-    return "\n".join([*lint.list_hints(Sources.of(read)), *said])
+    if mistakes := expressions.find_misnamed(work.lesson):  # in lint's words, and before anything runs
+        raise LessonErrors(mistakes)
+    hints = steps.perform_all(work)
+    return "\n".join([*lint.list_hints(Sources.read(work.lesson)), *hints])
 
 
 def require_free(config: Config, folder: Path, to: Path) -> None:
@@ -100,7 +99,7 @@ def require_free(config: Config, folder: Path, to: Path) -> None:
         raise WrongUsage(where, "this is the published site", "that one never changes", "Name another folder.")
     if to.exists() and not to.is_dir():
         raise WrongUsage(where, "this is a file", "a folder to make, or an earlier preview", "Name another folder.")
-    foreign = next(_foreign(to), None) if to.is_dir() else None
+    foreign = next(_list_foreign(to), None) if to.is_dir() else None
     if foreign:
         raise WrongUsage(where, f"the folder holds {foreign}, which no preview put there",
                          "an empty folder or an earlier preview, which is replaced whole",
@@ -109,14 +108,14 @@ def require_free(config: Config, folder: Path, to: Path) -> None:
 
 def _is_published(folder: Path) -> bool:
     """Whether a folder has the name that its identity gives it, as published revisions do and previews do not."""
-    told = folder / "identity.json"
-    if not told.is_file():
+    file = folder / "identity.json"
+    if not file.is_file():
         return False
-    return identity.compute_revision(told.read_text(encoding="utf-8", errors="replace")) == folder.name
+    return identity.compute_revision(file.read_text(encoding="utf-8", errors="replace")) == folder.name
 
 
-def _foreign(folder: Path) -> Iterator[str]:
-    """The files of a folder that are in no preview's list of files; Python's caches count for nothing."""
+def _list_foreign(folder: Path) -> Iterator[str]:
+    """The files of a folder that no preview's list of files names; Python's caches are left out."""
     listed = folder / "SHA256SUMS"
     lines = listed.read_text(encoding="utf-8", errors="replace").splitlines() if listed.is_file() else []
     known = {line.partition("  ")[2] for line in lines} | (ALWAYS if lines else set())
@@ -128,7 +127,7 @@ def _foreign(folder: Path) -> Iterator[str]:
 
 
 def replace_folder(made: Path, to: Path) -> None:
-    """Put a finished folder into its place, instead of what is there: nobody sees half of it, nor a mixture."""
+    """Put a finished folder into its place, instead of what is there: nobody sees half of it, or a mixture."""
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:
         new = shutil.copytree(made, Path(beside) / "new")

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
 
 from lessonpress import __version__
 from lessonpress.authoring import new_lesson
@@ -36,9 +35,9 @@ FOUND_BESIDE = "--find-links wheels"  # pip looks there from the folder of requi
 
 
 def create_repository(folder: Path, *, keep: bool = False) -> list[str]:
-    """Write the files of a new repository into `folder`; answers what was written, and what is left to do, in words.
+    """Write the files of a new repository into `folder`; returns what was written, and what is left to do, in words.
 
-    A file that is there already is never written again: with `keep` it stays and the others are added, without it
+    A file that exists already is never overwritten: with `keep` it stays and the others are added, without it
     nothing is written. Raises WrongUsage with the names of all such files.
     """
     if folder.exists() and not folder.is_dir():
@@ -46,16 +45,16 @@ def create_repository(folder: Path, *, keep: bool = False) -> list[str]:
     wanted = make_files()
     taken = [name for name in wanted if _is_taken(folder, name)]
     if keep:
-        held = {*taken, *_first_lesson(folder, wanted)}
-        wanted = {name: text for name, text in wanted.items() if name not in held}
+        kept = {*taken, *_list_first_lesson(folder, wanted)}
+        wanted = {name: text for name, text in wanted.items() if name not in kept}
     elif taken:
         raise WrongUsage(str(folder), f"already there: {', '.join(taken)}", "",
                          "Nothing was written. Say --keep to keep them and add the others.")  # fmt: skip
-    _write(folder, wanted)
-    return [*(str(folder / name) for name in wanted), *_left(folder, wanted)]
+    _write_all(folder, wanted)
+    return [*(str(folder / name) for name in wanted), *_list_tasks(folder, wanted)]
 
 
-def _left(folder: Path, written: Mapping[str, str]) -> Iterator[str]:
+def _list_tasks(folder: Path, written: Mapping[str, str]) -> Iterator[str]:
     """What only the owner of the repository can say or do."""
     if OWNER in written.get(SITE, ""):
         yield f"In {folder / SITE}: write whose lessonpress is used, in place of OWNER."
@@ -69,12 +68,12 @@ def make_files() -> dict[str, str]:
     requirement, workflow = find_origin()
     marks = {"@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@SLUG@": LESSON,
              "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
-    made = {name: _filled(resources.path(source), marks) for name, source in MADE_FROM.items()}
+    made = {name: _fill_in(resources.path(source), marks) for name, source in MADE_FROM.items()}
     lesson = {f"lessons/{LESSON}/{name}": text for name, text in new_lesson.make_files(LESSON, SCHEMA).items()}
     return {**made, "config.yaml": config.text(), **lesson}
 
 
-def _filled(template: Path, marks: Mapping[str, str]) -> str:
+def _fill_in(template: Path, marks: Mapping[str, str]) -> str:
     return re.sub("|".join(marks), lambda mark: marks[mark[0]], template.read_text(encoding="utf-8"))
 
 
@@ -84,8 +83,7 @@ def find_origin() -> tuple[str, str]:
     Installed from a git repository it is that commit, from an address that address, from a file one that lies in
     `wheels/`, else the version.
     """
-    told = _direct_url()
-    url, commit = str(told.get("url", "")), str(told.get("vcs_info", {}).get("commit_id", ""))
+    url, commit = _read_direct_url()
     hub = re.fullmatch(r"(?:https|ssh)://(?:git@)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", url)
     workflow = f"{hub[1] if hub else OWNER}/{WORKFLOW}@{commit or f'v{__version__}'}"
     if commit:
@@ -95,12 +93,13 @@ def find_origin() -> tuple[str, str]:
     return (f"{FOUND_BESIDE}\n" if url else "") + f"lessonpress=={__version__}", workflow
 
 
-def _direct_url() -> dict[str, Any]:
-    """Where pip installed lessonpress from, as pip noted it; empty for a package index."""
+def _read_direct_url() -> tuple[str, str]:
+    """Where pip installed lessonpress from, as pip noted it: address and commit, empty for a package index."""
     try:
-        return dict(json.loads(distribution("lessonpress").read_text("direct_url.json") or "{}"))
+        noted = json.loads(distribution("lessonpress").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
-        return {}
+        return "", ""
+    return str(noted.get("url", "")), str(noted.get("vcs_info", {}).get("commit_id", ""))
 
 
 def _is_taken(folder: Path, name: str) -> bool:
@@ -110,13 +109,13 @@ def _is_taken(folder: Path, name: str) -> bool:
     return path.exists() or path.is_symlink() or any(part.exists() and not part.is_dir() for part in above)
 
 
-def _first_lesson(folder: Path, names: Mapping[str, str]) -> list[str]:
-    """The first lesson's files, where there is no need of them: the repository has lessons."""
+def _list_first_lesson(folder: Path, names: Mapping[str, str]) -> list[str]:
+    """The first lesson's files, where they are not needed, because the repository has lessons."""
     has_lessons = any(folder.glob("lessons/*/lesson.yaml"))
     return [name for name in names if name.startswith("lessons/")] if has_lessons else []
 
 
-def _write(folder: Path, wanted: Mapping[str, str]) -> None:
+def _write_all(folder: Path, wanted: Mapping[str, str]) -> None:
     """Write all files; where one cannot be written, take away what was made."""
     made: list[Path] = []
     try:

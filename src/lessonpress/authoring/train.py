@@ -1,4 +1,4 @@
-"""Verb prepare: run a lesson's training in a confined process, and store its weights as source or compare with them."""
+"""Command prepare: run a lesson's training in a confined process, and store its weights as source or compare them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from lessonpress import sandbox
@@ -24,6 +25,7 @@ from lessonpress.lesson.trained_weights import Prepared
 from lessonpress.revision import numeric_diff
 from lessonpress.sandbox import Ended, capture, worker_errors
 from lessonpress.worker.prepare import shown
+from lessonpress.worker.records import Value
 
 ANSWER = {"kept", "blobs", "lines", "first", "last"}
 
@@ -31,14 +33,14 @@ ANSWER = {"kept", "blobs", "lines", "first", "last"}
 def train_lesson(config: Config, slug: str) -> str:
     """Make a lesson's weights and write `prepared.safetensors` and `prepared.json` beside its recipe.
 
-    Answers what was kept, with a warning for each run that asks for other weights, which publish will refuse. Raises
-    LessonError, and writes nothing, when the lesson's code fails or hits a limit.
+    Returns in words what was kept, with a warning for each run that asks for other weights, which publish will refuse.
+    Raises LessonError, and writes nothing, when the lesson's code fails or hits a limit.
     """
-    read = reader.read(config.lesson(slug))
-    found, data = run_training(config, read)
-    changed = trained_weights.store(read.folder, found, data)
-    names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in found.kept)
-    missing = trained_weights.missing(read, plan.of(read.recipe), [entry.name for entry in found.kept])
+    lesson = reader.read(config.lesson(slug))
+    record, data = run_training(config, lesson)
+    changed = trained_weights.store(lesson.folder, record, data)
+    names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in record.kept)
+    missing = trained_weights.missing(lesson, plan.of(lesson.recipe), [entry.name for entry in record.kept])
     words = f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}"
     return "\n".join([words, *(f"warning: {error.message()}" for error in missing)])
 
@@ -46,25 +48,26 @@ def train_lesson(config: Config, slug: str) -> str:
 def repeat_training(config: Config, slug: str) -> str:
     """Make a lesson's weights once more and compare them and their figures with what is stored; writes nothing.
 
-    Answers the largest difference. Raises LessonError when it is outside the tolerance of `prepare`.
+    Returns the largest difference in words. Raises LessonError when it is outside the tolerance of `prepare`.
     """
-    read = reader.read(config.lesson(slug))
-    old = trained_weights.of(read)
+    lesson = reader.read(config.lesson(slug))
+    old = trained_weights.of(lesson)
     if old is None:
-        raise LessonError(os.path.relpath(read.folder), "nothing has been prepared that could be repeated",
+        raise LessonError(os.path.relpath(lesson.folder), "nothing has been prepared that could be repeated",
                           trained_weights.RECORD, f"Run `lessonpress prepare {slug}`.")  # fmt: skip
-    stored = trained_weights.arrays(read)  # before the training: that takes its time
-    new, data = run_training(config, read)
-    arrays = [{**collect_figures(old), **stored}, {**collect_figures(new), **tensor_file.arrays(data)}]
-    tolerance = (plan.prepare(read.recipe) or {})["tolerance"]
-    found = numeric_diff.compare(arrays[0], arrays[1], **tolerance)
-    if not found.good():
-        changed = trained_weights.outdated(read, old)
+    stored = trained_weights.arrays(lesson)  # before the training: that takes its time
+    tolerance = _require_plan(lesson)["tolerance"]
+    new, data = run_training(config, lesson)
+    before, after = {**collect_figures(old), **stored}, {**collect_figures(new), **tensor_file.arrays(data)}
+    difference = numeric_diff.compare(before, after, **tolerance)
+    if not difference.good():
+        changed = trained_weights.outdated(lesson, old)
         why = f" ({', '.join(changed)} changed since)" if changed else ""
-        raise LessonError(trained_weights.path(read), f"the training gives other weights: {found.words()}{why}",
+        raise LessonError(trained_weights.path(lesson), f"the training gives other weights: {difference.words()}{why}",
                           f"within {tolerance['atol']:g} + {tolerance['rtol']:g}·|stored| of what is stored",
                           f"Run `lessonpress prepare {slug}` where the change is meant.")  # fmt: skip
-    return f"{slug}: the training repeats, " + ("bit for bit" if found.same() else f"within tolerance: {found.words()}")
+    close = "bit for bit" if difference.same() else f"within tolerance: {difference.words()}"
+    return f"{slug}: the training repeats, {close}"
 
 
 def list_trained_lessons(config: Config) -> list[str]:
@@ -73,88 +76,96 @@ def list_trained_lessons(config: Config) -> list[str]:
     return [folder.name for folder in folders if reader.read(folder).recipe.prepare]
 
 
-def collect_figures(found: Prepared) -> dict[str, Any]:
-    """Every figure of a preparation as an array of one number, by `<name>: <figure>`."""
-    told: dict[str, Mapping[str, Any]] = {entry.name: entry.figures for entry in found.kept}
-    told |= {"first step": found.first or {}, "last step": found.last or {}, "steps": {"told": found.lines}}
-    return {f"{name}: {key}": np.array(float(value)) for name, each in told.items() for key, value in each.items()}
+def collect_figures(record: Prepared) -> dict[str, NDArray[np.float64]]:
+    """Every figure of a training as an array of one number, by `<name>: <figure>`."""
+    groups: dict[str, Mapping[str, float]] = {entry.name: entry.figures for entry in record.kept}
+    groups |= {"first step": record.first or {}, "last step": record.last or {}, "steps": {"reported": record.lines}}
+    return {f"{name}: {key}": np.array(float(value)) for name, group in groups.items() for key, value in group.items()}
 
 
-def run_training(config: Config, read: reader.Lesson) -> tuple[Prepared, bytes]:
-    """What the lesson's training gives: its record, and the bytes of its weights' file. Writes nothing of it."""
-    task = plan.prepare(read.recipe)
-    if task is None:
-        raise LessonError(f"{read.name}:1", "the recipe has no `prepare`", "it says how weights are made",
-                          "Write `prepare: {seed: 0}` and a function prepare(model) in the model's file.")  # fmt: skip
-    ended = _run(config, read)
-    what = f"{task['function']}() of {task['file']}"
+def run_training(config: Config, lesson: reader.Lesson) -> tuple[Prepared, bytes]:
+    """Run the lesson's training: returns its record, and the bytes of its weights' file. Writes nothing of it.
+
+    Raises LessonError when the lesson's code fails, hits a limit, or is not there.
+    """
+    task = _require_plan(lesson)
+    ended = _run_process(config, lesson)
     if ended.limit or len(ended.lines) < 2:
-        raise worker_errors.of_process(read.folder, what, ended)
+        raise worker_errors.of_process(lesson.folder, f"{task['function']}() of {task['file']}", ended)
     try:
         facts, answer = capture.loads(ended.lines[0]), capture.loads(ended.lines[-1])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            at = execute.find_recipe_place(answer["error"], plan.of(read.recipe), read.folder)
-            raise worker_errors.of_lesson(answer["error"], read.folder, read.recipe.model.class_, ended, at)
-        tensors, blobs = _validated(answer.get("ok") if isinstance(answer, dict) else None)
+            at = execute.find_recipe_place(answer["error"], plan.of(lesson.recipe), lesson.folder)
+            raise worker_errors.of_lesson(answer["error"], lesson.folder, lesson.recipe.model.class_, ended, at)
+        tensors, blobs = _validate_tensors(answer.get("ok") if isinstance(answer, dict) else None)
         data = tensor_file.packed(tensors, blobs)
-        told = {key: answer["ok"][key] for key in ("lines", "first", "last")}
+        steps = {key: answer["ok"][key] for key in ("lines", "first", "last")}
         kept = [{"name": entry["name"], "figures": entry["figures"]} for entry in answer["ok"]["kept"]]
-        found = Prepared.model_validate({
-            "schema": 1, "madeFrom": trained_weights.origin(read, task).model_dump(), "seed": task["seed"],
-            "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")), **told,
+        record = Prepared.model_validate({
+            "schema": 1, "madeFrom": trained_weights.origin(lesson, task).model_dump(), "seed": task["seed"],
+            "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")), **steps,
             "kept": kept, "weights": canonical_json.digest(data),
         })  # fmt: skip
     except (capture.Malformed, ValidationError) as error:
-        raise LessonError(os.path.relpath(read.folder), f"the worker's answer was not the worker's: {error!s:.200}",
+        raise LessonError(os.path.relpath(lesson.folder), f"the worker's answer was not the worker's: {error!s:.200}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
     if len(data) > reader.MAX_FILE_BYTES:
         most = f"a lesson's file has at most {reader.MAX_FILE_BYTES}"
-        raise LessonError(os.path.relpath(read.folder), f"the kept weights are {len(data)} bytes", most,
+        raise LessonError(os.path.relpath(lesson.folder), f"the kept weights are {len(data)} bytes", most,
                           "Keep fewer, or a smaller model.")  # fmt: skip
-    return found, data
+    return record, data
 
 
-def _run(config: Config, read: reader.Lesson) -> Ended:
+def _require_plan(lesson: reader.Lesson) -> Mapping[str, Any]:
+    """How the lesson's weights are made. Raises LessonError where its recipe does not say it."""
+    task = plan.prepare(lesson.recipe)
+    if task is None:
+        raise LessonError(f"{lesson.name}:1", "the recipe has no `prepare`", "it says how weights are made",
+                          "Write `prepare: {seed: 0}` and a function prepare(model) in the model's file.")  # fmt: skip
+    return task
+
+
+def _run_process(config: Config, lesson: reader.Lesson) -> Ended:
     """The confined process with the lesson's files, but for what an earlier training has made."""
     limits = config.limits.preparing()
     own = (trained_weights.RECORD, trained_weights.WEIGHTS)
-    files = [file for file in source_record.list_files(read) if file["path"] not in own]
+    files = [file for file in source_record.list_files(lesson) if file["path"] not in own]
     with sandbox.scratch() as scratch:
-        copied = execute.copy_files(files, read.folder, scratch / "lesson")
+        copied = execute.copy_files(files, lesson.folder, scratch / "lesson")
         task, cwd = scratch / "plan.json", scratch / "empty"
-        task.write_text(canonical_json.compact(plan.of(read.recipe)), encoding="utf-8")
+        task.write_text(canonical_json.compact(plan.of(lesson.recipe)), encoding="utf-8")
         cwd.mkdir()
-        with training_progress.Line(read.recipe.slug) as line:
+        with training_progress.ProgressLine(lesson.recipe.slug) as line:
             ended = sandbox.run(sandbox.PREPARE, [str(task), str(copied)], cwd, limits,
-                                  config.isolation, meanwhile=line.hear)  # fmt: skip
+                                  config.isolation, meanwhile=line.show)  # fmt: skip
     if ended.limit not in ("wall_seconds", "cpu_seconds"):
         return ended
     held = {**ended.confinement.limits, "prepare_seconds": limits.prepare_seconds}
     return replace(ended, limit="prepare_seconds", confinement=replace(ended.confinement, limits=held))
 
 
-def _validated(answer: Any) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
+def _validate_tensors(answer: Any) -> tuple[dict[str, Value], dict[str, str]]:
     """The kept tensors by `<name>/<parameter>`, and their bytes; raises Malformed."""
     if not isinstance(answer, dict) or answer.keys() != ANSWER or not isinstance(answer["kept"], list):
-        raise capture.Malformed("the answer has other keys than a preparation's")
-    sizes, tensors = capture.sizes(answer["blobs"]), dict[str, Mapping[str, Any]]()
+        raise capture.Malformed("the answer has other keys than a training's")
+    sizes, tensors = capture.sizes(answer["blobs"]), dict[str, Value]()
     for entry in answer["kept"]:
         if not isinstance(entry, dict) or entry.keys() != {"name", "figures", "tensors"}:
-            raise capture.Malformed("something kept that is no model")
+            raise capture.Malformed("something that was kept is not a model")
         if not isinstance(entry["name"], str) or not isinstance(entry["tensors"], dict):
-            raise capture.Malformed("something kept without a name or tensors")
+            raise capture.Malformed("something was kept without a name or tensors")
         for key, value in entry["tensors"].items():
             capture.described(value, sizes)
-            if f"{entry['name']}/{key}" in tensors or not _finite(value, answer["blobs"]):
-                raise capture.Malformed("a tensor that stands twice or is not finite")
+            if f"{entry['name']}/{key}" in tensors or not _is_finite(value, answer["blobs"]):
+                raise capture.Malformed("a tensor appears twice or is not finite")
             tensors[f"{entry['name']}/{key}"] = value
     if len({entry["name"] for entry in answer["kept"]}) != len(answer["kept"]):
-        raise capture.Malformed("a name that stands twice")
+        raise capture.Malformed("a name appears twice")
     return tensors, answer["blobs"]
 
 
-def _finite(value: Mapping[str, Any], blobs: Mapping[str, str]) -> bool:
-    """Whether an array holds numbers only, in a dtype that a safetensors file has."""
+def _is_finite(value: Value, blobs: Mapping[str, str]) -> bool:
+    """Whether all numbers of an array are finite, in a dtype that a safetensors file has."""
     kind = value["dtype"]
     if kind not in tensor_file.DTYPES:
         return False

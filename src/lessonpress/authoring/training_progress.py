@@ -1,4 +1,4 @@
-"""The line that says how far a training is, from what the worker tells meanwhile."""
+"""The line that says how far a training has come, from what the worker reports meanwhile."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from lessonpress.worker.prepare import shown
 PAUSE = 5.0  # seconds between two lines where no terminal rewrites them
 
 
-class Line:
-    """The line that says how far a training is: rewritten on a terminal, elsewhere a new one every few seconds."""
+class ProgressLine:
+    """How far a training has come: one line that is rewritten on a terminal, elsewhere one every few seconds."""
 
     def __init__(self, slug: str) -> None:
-        self.slug, self.stream = slug, sys.stderr  # the answers of verbs go to standard output
-        self.alive, self.begun = self.stream.isatty(), time.monotonic()
-        self.spoke = self.begun
+        self.slug, self.stream = slug, sys.stderr  # standard output is for the command's result
+        self.rewrites, self.begun = self.stream.isatty(), time.monotonic()
+        self.last = self.begun  # when a line was shown last
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.alive:
+        if self.rewrites:
             print("\r\x1b[K", end="", file=self.stream, flush=True)
 
-    def hear(self, line: bytes) -> None:
-        """Show a line of the worker's, if it is one of progress."""
+    def show(self, line: bytes) -> None:
+        """Show what the worker wrote, if it is a line about its progress."""
         now = time.monotonic()
-        if not line.startswith(b'{"progress"') or not (self.alive or now - self.spoke >= PAUSE):
+        if not line.startswith(b'{"progress"') or not (self.rewrites or now - self.last >= PAUSE):
             return
         try:
-            told = Kept.model_validate({"name": "progress", "figures": capture.loads(line)["progress"]})
+            progress = Kept.model_validate({"name": "progress", "figures": capture.loads(line)["progress"]})
         except (capture.Malformed, ValidationError, KeyError, TypeError):
-            return  # what is not the worker's is refused when the process has ended
-        words = f"{self.slug}: {shown(told.figures)}, {now - self.begun:.0f} s"
-        self.spoke = now
-        if self.alive:
+            return  # a forged line is refused when the process has ended
+        words = f"{self.slug}: {shown(progress.figures)}, {now - self.begun:.0f} s"
+        self.last = now
+        if self.rewrites:
             width = shutil.get_terminal_size().columns
             print(f"\r\x1b[K{words[: width - 1]}", end="", file=self.stream, flush=True)
         else:

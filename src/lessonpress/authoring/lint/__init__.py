@@ -1,4 +1,4 @@
-"""Verb lint: read a lesson as closely as one can without running it: recipe, prose, model, checks."""
+"""Command lint: read a lesson as closely as one can without running it: recipe, prose, model, checks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lessonpress.web.page import expressions, prose_check
 
 
 def lint_lesson(config: Config, slug: str) -> str:
-    """Read one lesson and answer in words: a hint a line for what is doubtful, and that the rest is good.
+    """Read one lesson and report: a hint a line for what is doubtful, and that the rest is good.
 
     Raises LessonErrors with file and line for what publishing would refuse, and for what a reader could not run.
     """
-    read = reader.read(config.lesson(slug))
-    source_record.make_source_record(read)
-    sources = Sources.of(read)
-    mistakes = [*sources.mistakes, *prose_check.find_unreadable(read, sources.sentences()),
-                *expressions.find_misnamed(read), *_mistakes(sources)]  # fmt: skip
+    lesson = reader.read(config.lesson(slug))
+    source_record.make_source_record(lesson)
+    sources = Sources.read(lesson)
+    mistakes = [*sources.mistakes, *prose_check.find_unreadable(lesson, sources.sentences()),
+                *expressions.find_misnamed(lesson), *_find_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
     return "\n".join([*list_hints(sources), f"{slug}: good"])
@@ -31,31 +31,31 @@ def lint_lesson(config: Config, slug: str) -> str:
 
 def list_hints(sources: Sources) -> list[str]:
     """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
-    read = sources.read
+    lesson = sources.lesson
     doubts = [*model.find_doubts(sources), *checks.find_doubts(sources), *nondeterminism.find_doubts(sources),
-              *records.find_doubts(read), *expressions.find_unread(read)]  # fmt: skip
-    old = [warning] if (warning := trained_weights.warning(read)) else []
+              *records.find_doubts(lesson), *expressions.find_unread(lesson)]  # fmt: skip
+    old = [warning] if (warning := trained_weights.warning(lesson)) else []
     return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 
 
-def _mistakes(sources: Sources) -> Iterator[LessonError]:
+def _find_mistakes(sources: Sources) -> Iterator[LessonError]:
     yield from model.find_mistakes(sources)
     yield from checks.find_mistakes(sources)
     yield from packages.mistakes(sources.files)
-    yield from records.find_mistakes(sources.read)
+    yield from records.find_mistakes(sources.lesson)
 
 
 def list_slugs(config: Config) -> list[str]:
-    """The names of all folders of lessons, whatever they hold; a folder of nothing but caches is none.
+    """The names of all folders of lessons, whatever they hold; a folder of nothing but caches does not count.
 
     Raises LessonError when there is no such folder, or nothing in it: a silent success would check nothing.
     """
     folder = Path(config.lessons)
     lesson_files.slugs(folder)  # refuses a folder that is not there
-    found = sorted(path.name for path in folder.iterdir() if _holds_files(path))
-    if not found:
+    names = sorted(path.name for path in folder.iterdir() if _holds_files(path))
+    if not names:
         raise LessonError(config.lessons, "there is no lesson here", "", "Type: lessonpress new SLUG.")
-    return found
+    return names
 
 
 def _holds_files(folder: Path) -> bool:

@@ -15,11 +15,11 @@ def find_mistakes(sources: Sources) -> Iterator[LessonError]:
     file = sources.checks()
     if file is None:
         return
-    found = [each for each in file.functions if each.name.startswith(("check_", "metric_"))]
+    functions = [each for each in file.functions if each.name.startswith(("check_", "metric_"))]
     if not any(name == "*" or name.startswith("check_") for name in file.names):
         yield LessonError(file.where, "there is no check here", "functions named check_…, each of which takes runs")
-    counts = Counter(each.name for each in found)
-    for each in found:
+    counts = Counter(each.name for each in functions)
+    for each in functions:
         if counts[each.name] > 1:
             yield LessonError(f"{file.where}:{each.line}", f"{each.name} stands here {counts[each.name]} times",
                               "only the last one would run", "Give each a name of its own.")  # fmt: skip
@@ -27,8 +27,8 @@ def find_mistakes(sources: Sources) -> Iterator[LessonError]:
             given = "runs" if each.name.startswith("check_") else "values"
             yield LessonError(f"{file.where}:{each.line}", f"{each.name} cannot be called with one argument",
                               f"def {each.name}({given}):")  # fmt: skip
-    yield from _metrics(sources, file)
-    yield from _broken(sources, file)
+    yield from _check_metrics(sources, file)
+    yield from _check_mutants(sources, file)
 
 
 def _takes_one(function: Function) -> bool:
@@ -40,25 +40,25 @@ def _takes_one(function: Function) -> bool:
     return len(needed) <= 1 and not demanded and bool(takes)
 
 
-def _metrics(sources: Sources, file: Source) -> Iterator[LessonError]:
+def _check_metrics(sources: Sources, file: Source) -> Iterator[LessonError]:
     known = [each.name for each in file.functions if each.name.startswith("metric_")]
-    experiment = sources.read.recipe.experiment
+    experiment = sources.lesson.recipe.experiment
     for at, metric in enumerate(experiment.record.metrics if experiment else ()):
         if metric.value.startswith("metric_") and not file.may_have(metric.value):
-            yield sources.read.error(("experiment", "record", "metrics", at, "value"),
-                                     f"{sources.read.recipe.checks} has no function {metric.value}",
+            yield sources.lesson.error(("experiment", "record", "metrics", at, "value"),
+                                     f"{sources.lesson.recipe.checks} has no function {metric.value}",
                                      f"metrics there: {', '.join(known) or 'none'}")  # fmt: skip
 
 
-def _broken(sources: Sources, file: Source) -> Iterator[LessonError]:
+def _check_mutants(sources: Sources, file: Source) -> Iterator[LessonError]:
     """Broken variants that name no check, and checks that no broken variant names: neither can be published."""
     known = [each for each in file.functions if each.name.startswith("check_")]
     names = ", ".join(each.name for each in known) or "none"
-    mutants = sources.read.recipe.mutants
+    mutants = sources.lesson.recipe.mutants
     for at, mutant in enumerate(mutants):
         for place, name in enumerate(mutant.breaks):
             if not file.may_have(name):
-                yield sources.read.error(("mutants", at, "breaks", place), f"no check is called {name}",
+                yield sources.lesson.error(("mutants", at, "breaks", place), f"no check is called {name}",
                                          f"checks: {names}")  # fmt: skip
     named = {name for mutant in mutants for name in mutant.breaks}
     for each in known:
@@ -71,7 +71,7 @@ def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Checks without a sentence of their own, and lessons without checks."""
     file = sources.checks()
     if file is None:
-        yield LessonError(sources.read.name, "the lesson has no checks", "", "Say what must be true in checks.py.")
+        yield LessonError(sources.lesson.name, "the lesson has no checks", "", "Say what must be true in checks.py.")
         return
     for each in file.functions:
         if each.name.startswith("check_") and not each.docstring:

@@ -1,4 +1,4 @@
-"""Calls that give something else on every run, so that a lesson publishes once and never verifies."""
+"""Calls whose result differs from run to run, so that a lesson publishes once and never verifies."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Every call in a lesson's files that no seed decides."""
     for file in sources.files.values():
         for call in file.calls:
-            if why := _why(call):
-                yield LessonError(f"{file.where}:{call.line}", f"{call.name} is called", why, FIX)
+            if reason := _explain(call):
+                yield LessonError(f"{file.where}:{call.line}", f"{call.name} is called", reason, FIX)
 
 
-def _why(call: Call) -> str:
+def _explain(call: Call) -> str:
     if call.name.startswith("secrets."):
         return CHANCE
     return ALWAYS.get(call.name, "") or (BARE.get(call.name, "") if not call.arguments else "")

@@ -14,34 +14,33 @@ from lessonpress.lesson.reader import Lesson
 
 @dataclass(frozen=True)
 class Sources:
-    """A lesson with its Python files by name, and the mistakes of those that are no Python."""
+    """A lesson with its Python files by name, and the mistakes of those that cannot be read."""
 
-    read: Lesson
+    lesson: Lesson
     files: Mapping[str, Source]
     mistakes: tuple[LessonError, ...]
 
     @staticmethod
-    def of(read: Lesson) -> Sources:
+    def read(lesson: Lesson) -> Sources:
         """Read every Python file of a lesson."""
         files, mistakes = dict[str, Source](), list[LessonError]()
-        for name in sorted(n for n in read.files if n.endswith(".py")):
+        for name in sorted(n for n in lesson.files if n.endswith(".py")):
             try:
-                files[name] = python_ast.read(read.files[name], os.path.relpath(read.folder / name))
+                files[name] = python_ast.read(lesson.files[name], os.path.relpath(lesson.folder / name))
             except LessonError as error:
                 mistakes.append(error)
-        return Sources(read, files, tuple(mistakes))
+        return Sources(lesson, files, tuple(mistakes))
 
     def model(self) -> Source | None:
         """The model's file."""
-        return self.files.get(self.read.recipe.model.file)
+        return self.files.get(self.lesson.recipe.model.file)
 
     def checks(self) -> Source | None:
         """The checks' file, where the lesson has one."""
-        return self.files.get(self.read.recipe.checks or "")
+        return self.files.get(self.lesson.recipe.checks or "")
 
     def sentences(self) -> list[tuple[str, str]]:
         """The sentence of every check, with its place."""
-        told = self.checks()
-        functions = told.functions if told else ()
-        return [(f"{told.where}:{each.line}: {each.name}", each.docstring.partition("\n")[0])
-                for each in functions if told and each.name.startswith("check_")]  # fmt: skip
+        file = self.checks()
+        return [(f"{file.where}:{each.line}: {each.name}", each.docstring.partition("\n")[0])
+                for each in (file.functions if file else ()) if file and each.name.startswith("check_")]  # fmt: skip
