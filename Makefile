@@ -5,13 +5,12 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test fast unit bench determinism rulegraph schemas reference api clean
+.PHONY: help setup system publish lint test fast bench determinism rulegraph schemas reference api clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
 	@echo 'make test      everything: static checks, then all tests (browser, workflow, hostile lessons)'
-	@echo 'make fast      the tests that need no worker, browser or Snakemake: a minute'
-	@echo 'make unit      the fast tests and the worker's'
+	@echo 'make fast      the tests without torch, a browser or Snakemake: a minute'
 	@echo 'make lint      the static checks only'
 	@echo 'make bench     measure publishing, from 1 to 1,000 lessons, and write docs/performance.md; half an hour'
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
@@ -47,11 +46,8 @@ lint: setup ## Static checks
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
 	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-fast: setup ## The tests that need no worker, browser or Snakemake: a minute on two cores
-	@$(PY) -m pytest -q --numprocesses auto --maxprocesses 4 tests/test_*.py -m 'not browser and not workflow and not hostile and not benchmark'
-
-unit: setup ## The fast tests
-	@$(PY) -m pytest -m 'not browser and not workflow and not hostile and not benchmark'
+fast: setup ## The tests without torch, a browser or Snakemake: less than a minute on two cores
+	@$(PY) -m pytest --fast -q --numprocesses auto --maxprocesses 4
 
 bench: setup ## Measure
 	@$(PY) benchmarks/suite.py

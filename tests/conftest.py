@@ -1,16 +1,47 @@
-"""What every test shares: the project's folder, and property tests that repeat themselves exactly."""
+"""What every test shares: the project's folder, its tiers, and property tests that repeat themselves exactly."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from tests import tiers
+
+TESTS = Path(__file__).resolve().parent
 # The same examples on every run and machine; no deadline, because a busy machine is no failure.
 hypothesis.settings.register_profile("lessonpress", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("lessonpress")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the switch of `make fast`."""
+    parser.addoption("--fast", action="store_true", help="only the tests without torch, a browser or Snakemake")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse what is slow, in every process that runs fast tests."""
+    if config.getoption("--fast"):
+        tiers.hold_to_fast()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave whole folders out of the fast tests: importing their modules is slow already."""
+    slow = config.getoption("--fast") and collection_path.parent == TESTS
+    return True if slow and collection_path.name in tiers.SLOW_FOLDERS else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave marked tests out of the fast ones."""
+    if not config.getoption("--fast"):
+        return
+    slow = [item for item in items if tiers.SLOW_MARKS.intersection(mark.name for mark in item.iter_markers())]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in slow]
+
+
 @pytest.fixture(scope="session")
 def project() -> Path:
     """Give the project's root folder."""
-    return Path(__file__).resolve().parents[1]
+    return TESTS.parent

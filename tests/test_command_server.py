@@ -24,7 +24,7 @@ import pytest
 
 from lessonpress import __version__
 from lessonpress.build import code_digest
-from lessonpress.cli import command_client, command_server, snakemake_session
+from lessonpress.cli import command_client, command_server
 from lessonpress.core import variables
 from lessonpress.sandbox import process_tree
 
@@ -446,42 +446,47 @@ def test_the_variables_have_one_name() -> None:
 
 
 @pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be where no run was begun; what a test begins is forgotten."""
+def serve_commands(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Give what begins a run, where none was begun; what a test begins is forgotten."""
+    from lessonpress.cli import snakemake_session  # imports Snakemake
+
     monkeypatch.setattr(os, "environ", os.environ.copy())
     os.environ.pop(variables.RUN, None)
+    return snakemake_session.serve_commands
 
 
-@pytest.mark.usefixtures("bare")
-def test_a_run_is_begun_once() -> None:
+@pytest.mark.workflow
+def test_a_run_is_begun_once(serve_commands: Callable[[], None]) -> None:
     """Every module of a workflow shares it; another process, or this number on another machine, begins its own."""
-    snakemake_session.serve_commands()
+    serve_commands()
     first = os.environ[variables.RUN]
     folder, pid, start = first.split("|")
     assert (pid, start) == (str(os.getpid()), command_server.start_time(os.getpid()))
     assert not Path(folder).exists()  # the first command makes it
-    snakemake_session.serve_commands()
+    serve_commands()
     assert os.environ[variables.RUN] == first
     os.environ[variables.RUN] = f"{folder}|{pid}|1"
-    snakemake_session.serve_commands()
+    serve_commands()
     assert os.environ[variables.RUN].split("|")[0] != folder
     assert os.environ[variables.RUN].split("|")[1:] == [pid, start]
 
 
-@pytest.mark.usefixtures("bare")
-def test_a_socket_can_have_a_name_in_any_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.workflow
+def test_a_socket_can_have_a_name_in_any_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch, serve_commands: Callable[[], None]
+) -> None:
     """Systems allow about a hundred bytes; where the folder's name is longer, another one is taken."""
     monkeypatch.setattr(tempfile, "tempdir", "/tmp/" + "ü" * 60)
-    snakemake_session.serve_commands()
+    serve_commands()
     folder = os.environ[variables.RUN].split("|")[0]
     assert folder.startswith("/tmp/lessonpress-run-")
     assert len(os.fsencode(f"{folder}/socket")) < 104
 
 
-@pytest.mark.usefixtures("bare")
-def test_a_rules_shell_finds_the_command(run: Run) -> None:
+@pytest.mark.workflow
+def test_a_rules_shell_finds_the_command(run: Run, serve_commands: Callable[[], None]) -> None:
     """As a function that bash inherits: nothing has to be on the path, and words keep their spaces."""
-    snakemake_session.serve_commands()
+    serve_commands()
     around = {**os.environ, **{name: run.around[name] for name in (variables.RUN, "PYTHONPATH")}}
     script = "set -euo pipefail; lessonpress look 'a b' \"it's\" | cat; (exit 0); lessonpress end 4"
     done = subprocess.run(["bash", "-c", script], cwd=run.cwd, env=around, capture_output=True, text=True,

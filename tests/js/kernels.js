@@ -1,4 +1,4 @@
-// Runs kernels on given arguments: the other half of tests/test_operations.py. Follows the whole table's script, and
+// Runs kernels on given arguments: the other half of tests/replay/test_operations.py. Follows the whole table's script, and
 // takes for every case the script of its operation alone, so that a forgotten dependency is found.
 const given = (a) => {
   if (Array.isArray(a)) return a.map(given);

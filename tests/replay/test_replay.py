@@ -198,7 +198,7 @@ class Model(nn.Module):
     ),
 }
 
-PROGRAMS = Path(__file__).with_name("js") / "programs.js"
+PROGRAMS = Path(__file__).parents[1] / "js" / "programs.js"
 SINGLE = {"casts": 1e-7, "square": 1e-6}  # they go through float32, which the replay does not round to
 IDS = {"ids": ([[1, 5, 2, 7, 3]], [[4, 0, 11, 6, 6]]), "ids3": ([[0, 3, 5]] * 3, [[2, 7, 9], [1, 1, 0], [4, 8, 11]])}
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessonpress.replay import operations
-from tests import test_replay as replaying
+from tests.replay import test_replay as replaying
 
 PARTS = """
     def __init__(self):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,11 @@ from tests import javascript_runner
 from tests.operation_cases import ALL, FAMILIES, Case, LayerCase
 
 KINDS = {"b": 0, "i": 1, "f": 2}
+# The numbers of each operation's cases in `ALL`: one test tries all cases of one operation.
+BY_NAME = {
+    name: list(numbers)
+    for name, numbers in groupby(sorted(range(len(ALL)), key=lambda at: ALL[at].op), lambda at: ALL[at].op)
+}
 TOLERANCE = 2e-14  # relative to max(1, |x|): some tens of rounding errors of float64
 
 
@@ -85,9 +92,31 @@ def assert_same(seen: list[tuple[tuple[int, ...], int, Any]], expected: list[np.
         assert difference(np.reshape(values, right.shape), right) <= TOLERANCE
 
 
-def name_of(one: Case | LayerCase) -> str:
-    """A case's name in the test's id."""
-    return one.op
+def failing(name: str, attempt: Callable[[int], None]) -> dict[str, str]:
+    """The cases of an operation for which an attempt raises, each with what it raised."""
+    failed = {}
+    for at, number in enumerate(BY_NAME[name]):
+        try:
+            attempt(number)
+        except Exception as error:
+            failed[f"case {at + 1} of {name}: {described(ALL[number])}"] = f"{type(error).__name__}: {error}"
+    return failed
+
+
+def described(one: Case | LayerCase) -> str:
+    """A case's arguments in a few words: tensors by their dtype and shape."""
+    layer = {} if isinstance(one, Case) else one.params
+    words = [short(arg) for arg in one.args] + [f"{key}={short(arg)}" for key, arg in {**layer, **one.kwargs}.items()]
+    return f"({', '.join(words)})"
+
+
+def short(value: Any) -> str:
+    """An argument in a few words."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(short, value))}]"
+    return repr(value)
 
 
 def expected(one: Case | LayerCase) -> list[np.ndarray[Any, Any]]:
@@ -105,7 +134,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """What the JavaScript kernels make of every case, each from the script of its operation alone."""
     cases = [job(bound(one)) for one in ALL]
     data = {"cases": cases, "scripts": {name: operations.javascript([name]) for name in operations.TABLE}}
-    harness = Path(__file__).with_name("js").joinpath("kernels.js").read_text(encoding="utf-8")
+    harness = Path(__file__).parents[1].joinpath("js", "kernels.js").read_text(encoding="utf-8")
     script = operations.javascript(operations.kernels()) + harness
     found: list[Any] = javascript_runner.run(script, data, folder=tmp_path_factory.mktemp("js"))
     return found
@@ -121,22 +150,41 @@ def job(ready: operations.Bound) -> dict[str, Any]:
     return {"op": row.name, "inplace": ready.inplace, "args": args}
 
 
-@pytest.mark.parametrize("one", ALL, ids=name_of)
-def test_numpy_kernel_equals_torch(one: Case | LayerCase) -> None:
-    """The numpy kernel gives torch's shapes, kinds and values."""
-    ready = bound(one)
-    seen = leaves(operations.perform(ready, ready.args))
-    assert_same([(x.shape, KINDS[x.dtype.kind], x) for x in seen], expected(one))
+@pytest.mark.parametrize("name", BY_NAME)
+def test_numpy_kernel_equals_torch(name: str) -> None:
+    """The numpy kernel gives torch's shapes, kinds and values in every case of an operation."""
+
+    def attempt(number: int) -> None:
+        ready = bound(ALL[number])
+        seen = leaves(operations.perform(ready, ready.args))
+        assert_same([(x.shape, KINDS[x.dtype.kind], x) for x in seen], expected(ALL[number]))
+
+    assert failing(name, attempt) == {}
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("number", range(len(ALL)), ids=[one.op for one in ALL])
-def test_javascript_kernel_equals_torch(number: int, answers: list[Any]) -> None:
-    """The JavaScript kernel gives torch's shapes, kinds and values."""
-    answer = answers[number]
-    assert "error" not in answer, answer["error"]
-    seen = [(tuple(x["shape"]), x["kind"], [float(v) for v in x["array"]]) for x in leaves(answer["result"])]
-    assert_same(seen, expected(ALL[number]))
+@pytest.mark.parametrize("name", BY_NAME)
+def test_javascript_kernel_equals_torch(name: str, answers: list[Any]) -> None:
+    """The JavaScript kernel gives torch's shapes, kinds and values in every case of an operation."""
+
+    def attempt(number: int) -> None:
+        answer = answers[number]
+        assert "error" not in answer, answer["error"]
+        seen = [(tuple(x["shape"]), x["kind"], [float(v) for v in x["array"]]) for x in leaves(answer["result"])]
+        assert_same(seen, expected(ALL[number]))
+
+    assert failing(name, attempt) == {}
+
+
+def test_a_failing_case_is_named() -> None:
+    """One wrong case does not hide the others, and the failure says which call it was."""
+
+    def attempt(number: int) -> None:
+        assert number != BY_NAME["clamp"][1], "wrong on purpose"
+
+    [(case, why)] = failing("clamp", attempt).items()
+    assert case.startswith("case 2 of clamp: (float64[2, 3, 4]")
+    assert "wrong on purpose" in why
 
 
 def test_both_sets_of_kernels_are_equal() -> None:

@@ -1,0 +1,53 @@
+"""Which tests run when: `make fast` while one works, `make test` before a push, everything at night.
+
+`pytest --fast` takes the tests that need neither torch nor a browser nor Snakemake, and holds them to it: importing one
+of them, or starting one, is an error there. With LESSONPRESS_NIGHTLY=1 a test that otherwise takes a selection of its
+cases takes all of them; the nightly workflow sets it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+NIGHTLY = os.environ.get("LESSONPRESS_NIGHTLY", "0") not in ("", "0")
+# Folders of tests and marks of tests that `make fast` leaves out.
+SLOW_FOLDERS = frozenset({"browser", "hostile", "replay", "worker", "workflow"})
+SLOW_MARKS = frozenset({"browser", "hostile", "workflow", "benchmark"})
+# What a fast test may neither import nor start.
+SLOW_MODULES = frozenset({"torch", "playwright", "snakemake"})
+SLOW_PROGRAMS = frozenset({*SLOW_MODULES, "chromium", "chrome", "node"})
+STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.exec"})  # events whose second argument is a command line
+
+
+class NotFastError(BaseException):
+    """A fast test reached for something slow. No `except Exception` of the code under test swallows it."""
+
+
+def selected(every: Sequence[T], few: Sequence[T]) -> Sequence[T]:
+    """All of something at night, a few of it otherwise."""
+    return every if NIGHTLY else few
+
+
+def refuse_slow(event: str, arguments: tuple[Any, ...]) -> None:
+    """Audit what this process does. Raises NotFastError where it imports or starts something slow."""
+    if event == "import" and str(arguments[0]).partition(".")[0] in SLOW_MODULES:
+        raise NotFastError(f"a fast test imports {arguments[0]}")
+    if event in STARTS and (slow := SLOW_PROGRAMS.intersection(map(_name, arguments[1]))):
+        raise NotFastError(f"a fast test starts {', '.join(sorted(slow))}")
+
+
+def _name(word: object) -> str:
+    """A program's name without its folder."""
+    return Path(os.fsdecode(word)).name if isinstance(word, str | bytes | os.PathLike) else ""
+
+
+def hold_to_fast() -> None:
+    """Refuse what is slow from now on, in this process; there is no way back. Raises NotFastError if it is too late."""
+    if loaded := SLOW_MODULES.intersection(sys.modules):
+        raise NotFastError(f"{', '.join(sorted(loaded))}: imported before the first test")
+    sys.addaudithook(refuse_slow)
