@@ -1,6 +1,6 @@
-"""Verb verify: regenerate lessons into a scratch folder and compare with everything that is published.
+"""Command verify: regenerate lessons into a scratch folder and compare them with everything that is published.
 
-Nothing under results/ is written. Structure is compared exactly, numbers by the lesson's tolerance, and the digests of
+Nothing under results/ is written. Structure is compared exactly and numbers by the lesson's tolerance. The digests of
 all published revisions are checked, not only those of the current one.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 from xml.sax.saxutils import quoteattr
 
 from lessonpress import sandbox
@@ -25,35 +25,75 @@ from lessonpress.lesson import lesson_files
 from lessonpress.publishing import equivalence, integrity, report, site
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, revision_diff
+from lessonpress.revision.numeric_diff import ComparisonDocument
+from lessonpress.revision.revision_diff import RevisionDiffDocument
 from lessonpress.web.page import rendering
 
 IDENTICAL, WITHIN, DRIFT, RETIRED = "identical", "within tolerance", "drift", "retired"
-RUNS = "_runs"  # the folder of the runs' verdicts, in the work folder of verification
+RUNS = "_runs"  # the folder of each run's verdicts, in the work folder of verification
+
+
+class FaultDocument(TypedDict):
+    """A fault as JSON."""
+
+    where: str
+    what: str
+    mend: str
+
+
+class VerdictDocument(TypedDict):
+    """A lesson's verdict as JSON; its keys are published."""
+
+    slug: str
+    state: str
+    good: bool
+    revision: str | None
+    words: str
+    faults: list[FaultDocument]
+    numbers: ComparisonDocument | None
+    changes: RevisionDiffDocument | None
+    seconds: float
+
+
+class StoredVerdict(VerdictDocument):
+    """A verdict that one job writes and another reads."""
+
+    made: str | None
+
+
+class Report(TypedDict):
+    """The report of a verification, `work/verify/report.json`; its keys are published."""
+
+    schema: int
+    good: bool
+    summary: str
+    lessons: list[VerdictDocument]
+    site: list[FaultDocument]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found out about one lesson."""
+    """The result of verifying one lesson."""
 
     slug: str
     state: str  # identical, within tolerance, retired, or drift
     revision: str | None  # the published one that it was compared with
     words: str
     faults: tuple[Fault, ...] = ()
-    numbers: Mapping[str, Any] | None = None  # the comparison of the recorded ones, as data
-    changes: Mapping[str, Any] | None = None  # what is another one, as data
+    numbers: ComparisonDocument | None = None  # how the recorded ones compare
+    changes: RevisionDiffDocument | None = None  # everything that differs
     made: str | None = None  # the folder of the revision that was made for the comparison
     seconds: float = field(default=0.0, compare=False)
 
     def good(self) -> bool:
-        """Whether the lesson gives what is published, and all that is published is as it was."""
+        """Whether the lesson gives what is published, and everything published is unchanged."""
         return self.state != DRIFT and not self.faults
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> VerdictDocument:
         """The verdict as plain data."""
         return {
             "slug": self.slug, "state": self.state, "good": self.good(), "revision": self.revision, "words": self.words,
-            "faults": [{"where": f.where, "what": f.what, "mend": f.mend} for f in self.faults],
+            "faults": _describe_faults(self.faults),
             "numbers": self.numbers, "changes": self.changes, "seconds": round(self.seconds, 3),
         }  # fmt: skip
 
@@ -61,16 +101,16 @@ class Verdict:
 def verify(config: Config, slugs: Sequence[str] = ()) -> bool:
     """Verify some lessons, or all of them with the pages around them; print a table and write the reports.
 
-    Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Answers whether everything is good.
+    Writes `work/verify/{report.html, report.json, junit.xml, summary.md}`. Returns whether everything is good.
     """
     names = list(slugs) or list_slugs(config)
     verdicts = []
-    with batch_progress.of("verifying", len(names)) as told, sandbox.kept():
+    with batch_progress.of("verifying", len(names)) as progress, sandbox.kept():
         for name in names:
             verdicts.append(verify_lesson(config, name))
-            told.advance(failed=not verdicts[-1].good())
+            progress.advance(failed=not verdicts[-1].good())
     around = [] if slugs else list(find_page_faults(config))
-    _write(config, verdicts, around)
+    _write_reports(config, verdicts, around)
     print(format_table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
 
@@ -82,44 +122,48 @@ def write_verdict(config: Config, slug: str, file: Path) -> None:
 
 
 def report_verdicts(config: Config, folder: Path) -> str:
-    """Write the reports from the verdicts in a folder; what has none is verified here: it has no source to run.
+    """Write the reports from the verdicts in a folder; a lesson without one has no source to run and is verified here.
 
-    Answers the table for a terminal.
+    Returns the table for a terminal.
     """
     verdicts = []
     for name in list_slugs(config):
-        found = artifact.read(folder / f"{name}.json")
-        verdicts.append(_read(found.body) if found else verify_lesson(config, name))
+        stored = artifact.read(folder / f"{name}.json")
+        verdicts.append(_read_verdict(cast(StoredVerdict, stored.body)) if stored else verify_lesson(config, name))
     around = list(find_page_faults(config))
-    _write(config, verdicts, around)
+    _write_reports(config, verdicts, around)
     for other in Path(config.work, "verify", RUNS).glob("*"):  # of earlier runs, wherever `folder` is
         if other.resolve() != folder.resolve():
             shutil.rmtree(other, ignore_errors=True)
     return format_table(verdicts, around)
 
 
-def _read(told: Mapping[str, Any]) -> Verdict:
-    faults = tuple(Fault(fault["where"], fault["what"], fault["mend"]) for fault in told["faults"])
-    return Verdict(told["slug"], told["state"], told["revision"], told["words"], faults, told["numbers"],
-                   told["changes"], told["made"], told["seconds"])  # fmt: skip
+def _read_verdict(stored: StoredVerdict) -> Verdict:
+    faults = tuple(Fault(fault["where"], fault["what"], fault["mend"]) for fault in stored["faults"])
+    return Verdict(stored["slug"], stored["state"], stored["revision"], stored["words"], faults, stored["numbers"],
+                   stored["changes"], stored["made"], stored["seconds"])  # fmt: skip
+
+
+def _describe_faults(faults: Sequence[Fault]) -> list[FaultDocument]:
+    return [{"where": fault.where, "what": fault.what, "mend": fault.mend} for fault in faults]
 
 
 def judge_last_report(config: Config) -> bool:
-    """What the last verification found: print what was not good and its sentence, and answer whether all was good.
+    """Print the lessons that failed the last verification and its summary; return whether everything was good.
 
-    Raises LessonError where there was none.
+    Raises LessonError where there is no report.
     """
     path = Path(config.work) / "verify" / "report.json"
     if not path.is_file():
         raise LessonError(os.path.relpath(path), "there is no such report", "", "Run `lessonpress verify` first.")
-    told = canonical_json.read(path)
-    bad = [f"{lesson['slug']}: {lesson['words']}" for lesson in told["lessons"] if not lesson["good"]]
-    print("\n".join([*bad, told["summary"]]), flush=True)
-    return bool(told["good"])
+    last = cast(Report, canonical_json.read(path))
+    bad = [f"{lesson['slug']}: {lesson['words']}" for lesson in last["lessons"] if not lesson["good"]]
+    print("\n".join([*bad, last["summary"]]), flush=True)
+    return last["good"]
 
 
 def list_slugs(config: Config) -> list[str]:
-    """The slugs of all lessons, and of all that were published; LessonError where there is no folder of lessons."""
+    """The slugs of all lessons, with a source or published. Raises LessonError where there is no folder of lessons."""
     folder = Path(config.lessons)
     sources = {*lesson_files.slugs(folder), *lesson_files.odd_names(folder)}
     models = Path(config.results) / "models"
@@ -127,7 +171,7 @@ def list_slugs(config: Config) -> list[str]:
 
 
 def scratch_config(config: Config) -> Config:
-    """The settings under which a verification works: everything but the published site is elsewhere."""
+    """The settings for a verification: it works in a folder of its own, and only reads the published site."""
     return config.model_copy(update={"work": str(Path(config.work) / "verify")})
 
 
@@ -137,41 +181,41 @@ def verify_lesson(config: Config, slug: str) -> Verdict:
     models = Path(config.results) / "models"
     faults = tuple(integrity.find_lesson_faults(models, slug)) if (models / slug).is_dir() else ()
     try:
-        verdict = _compared(config, slug, faults)
+        verdict = _compare_lesson(config, slug, faults)
     except LessonError as error:
         verdict = Verdict(slug, DRIFT, None, error.message(), faults)
     except (OSError, *integrity.READ_ERRORS) as error:
         if not faults:
             raise
-        # What is published is broken in a way that was just told; it cannot be compared as well.
+        # The faults already say in which way it is broken.
         verdict = Verdict(slug, DRIFT, None, f"what is published cannot be compared ({error})", faults)
     return Verdict(**{**vars(verdict), "seconds": time.monotonic() - start})
 
 
-def _compared(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
+def _compare_lesson(config: Config, slug: str, faults: tuple[Fault, ...]) -> Verdict:
     folder = config.published(slug)
-    told = history.read_history(folder, slug)
-    revision = history.find_latest(told)
+    lesson_history = history.read_history(folder, slug)
+    revision = history.find_latest(lesson_history)
     if not (config.lesson(slug) / "lesson.yaml").is_file():
-        if told.get("retired"):
+        if lesson_history.get("retired"):
             return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
         return Verdict(slug, DRIFT, revision, f"its source is gone; `lessonpress retire {slug}` would say so", faults)
     work = regenerate(scratch_config(config), slug)
-    failed = [entry for entry in work.checks if not entry["passed"]]
+    failed = [check for check in work.checks if not check["passed"]]
     made = str(work.revision)
     if revision is None or not (folder / revision).is_dir():
         return Verdict(slug, DRIFT, revision, "not published", faults)
-    found = equivalence.compare_build(work, folder / revision)
-    if found.same and not failed:
-        state = IDENTICAL if found.comparison.same() else WITHIN
-        words = "byte for byte" if state == IDENTICAL else found.comparison.words()
-        return Verdict(slug, state, revision, words, faults, found.comparison.document(), made=made)
-    between = revision_diff.compare_revisions(folder / revision, work.revision)
-    versions = (edit.words() for edit in between.machine if edit.name == "lessonpress")
-    told_of = [*(f"{entry['id']} fails (measured {entry['measured']!r})" for entry in failed), *between.words(),
-               *versions]  # fmt: skip
-    numbers, different = found.comparison.document(), between.document()
-    return Verdict(slug, DRIFT, revision, ", ".join(told_of), faults, numbers, different, made)
+    compared = equivalence.compare_build(work, folder / revision)
+    numbers = compared.comparison
+    if compared.same and not failed:
+        state = IDENTICAL if numbers.same() else WITHIN
+        words = "byte for byte" if state == IDENTICAL else numbers.words()
+        return Verdict(slug, state, revision, words, faults, numbers.document(), made=made)
+    difference = revision_diff.compare_revisions(folder / revision, work.revision)
+    failures = (f"{check['id']} fails (measured {check['measured']!r})" for check in failed)
+    versions = (edit.words() for edit in difference.machine if edit.name == "lessonpress")
+    words = ", ".join([*failures, *difference.words(), *versions])
+    return Verdict(slug, DRIFT, revision, words, faults, numbers.document(), difference.document(), made)
 
 
 def regenerate(config: Config, slug: str) -> LessonBuild:
@@ -181,14 +225,14 @@ def regenerate(config: Config, slug: str) -> LessonBuild:
     """
     for program in (sandbox.MODEL, sandbox.JUDGE):
         sandbox.warm(program, config.limits, config.isolation)
-    shutil.rmtree(config.work_dir(slug), ignore_errors=True)  # nothing that was made before is taken over
+    shutil.rmtree(config.work_dir(slug), ignore_errors=True)  # so that nothing made before is used again
     work = steps.open_build(config, slug)
     steps.perform_all(work)
     return work
 
 
 def find_page_faults(config: Config) -> Iterator[Fault]:
-    """Every page around the lessons that is not what the published revisions give, and what nobody published."""
+    """Pages around the lessons that are not what the published revisions give, and files that nobody published."""
     results = Path(config.results)
     if not results.is_dir():
         return
@@ -207,14 +251,14 @@ def find_page_faults(config: Config) -> Iterator[Fault]:
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
         below = path.relative_to(results)
-        if below.parts[0].startswith("."):  # a repository of its own, marks of a web server
+        if below.parts[0].startswith("."):  # such as .git, or a web server's settings
             continue
         if path.is_file() and path not in wanted and (lessons not in path.parents or path.parent == lessons):
             yield Fault(below.as_posix(), "nothing that is published has this name", "Delete it.")
 
 
 def summarise(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
-    """The whole in a sentence."""
+    """The result of a verification in a sentence."""
     bad = sum(not verdict.good() for verdict in verdicts)
     tail = f" {len(around)} pages around the lessons are not as they should be." if around else ""
     if not verdicts:
@@ -236,63 +280,64 @@ def format_table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     return "\n".join([*lines, *(fault.words() for fault in around), summarise(verdicts, around)])
 
 
-def _write(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault]) -> None:
+def _write_reports(config: Config, verdicts: Sequence[Verdict], around: Sequence[Fault]) -> None:
     folder = Path(config.work) / "verify"
     good = all(verdict.good() for verdict in verdicts) and not around
-    told = {"schema": 1, "good": good, "summary": summarise(verdicts, around),
-            "lessons": [verdict.document() for verdict in verdicts],
-            "site": [{"where": f.where, "what": f.what, "mend": f.mend} for f in around]}  # fmt: skip
-    atomic_io.write(folder / "report.json", canonical_json.pretty(told))
+    document: Report = {"schema": 1, "good": good, "summary": summarise(verdicts, around),
+                        "lessons": [verdict.document() for verdict in verdicts],
+                        "site": _describe_faults(around)}  # fmt: skip
+    atomic_io.write(folder / "report.json", canonical_json.pretty(document))
     atomic_io.write(folder / "junit.xml", format_junit(verdicts, around))
     atomic_io.write(folder / "summary.md", format_markdown(verdicts, around))
-    views = {verdict.slug: _view(config, verdict, number) for number, verdict in enumerate(verdicts) if verdict.changes}
+    views = {verdict.slug: _make_view(config, verdict, number)
+             for number, verdict in enumerate(verdicts) if verdict.changes}  # fmt: skip
     atomic_io.write(folder / "report.html", rendering.render(
-        "verify_report.html.jinja", good=good, summary=told["summary"], verdicts=verdicts, site=around, views=views
+        "verify_report.html.jinja", good=good, summary=document["summary"], verdicts=verdicts, site=around, views=views
     ))  # fmt: skip
 
 
-def _view(config: Config, verdict: Verdict, number: int) -> report.View:
+def _make_view(config: Config, verdict: Verdict, number: int) -> report.View:
     assert verdict.made is not None
     old, new = config.published(verdict.slug) / (verdict.revision or ""), Path(verdict.made)
     return report.make_view(revision_diff.compare_revisions(old, new), old, new, name=f"lesson-{number}")
 
 
 def format_junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
-    """The verdicts as JUnit XML: two cases a lesson (regenerated, published files), one for the pages around them."""
+    """The verdicts as JUnit XML: two cases for each lesson (regenerated, published files), one for all other pages."""
     cases = []
     for verdict in verdicts:
         drift = verdict.words if verdict.state == DRIFT else ""
-        cases.append(_case(verdict.slug, "regenerated", verdict.seconds, drift))
-        cases.append(_case(verdict.slug, "published files", 0.0, "\n".join(f.words() for f in verdict.faults)))
-    cases.append(_case("site", "pages", 0.0, "\n".join(fault.words() for fault in around)))
+        cases.append(_format_case(verdict.slug, "regenerated", verdict.seconds, drift))
+        cases.append(_format_case(verdict.slug, "published files", 0.0, "\n".join(f.words() for f in verdict.faults)))
+    cases.append(_format_case("site", "pages", 0.0, "\n".join(fault.words() for fault in around)))
     failures = sum("<failure" in case for case in cases)
     head = f'<testsuite name="lessonpress verify" tests="{len(cases)}" failures="{failures}" errors="0">'
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{head}\n{"".join(cases)}</testsuite></testsuites>\n'
 
 
-def _case(group: str, name: str, seconds: float, failure: str) -> str:
-    body = f"<failure message={_quoted(failure)}/>" if failure else ""
-    return f'<testcase classname={_quoted(group)} name={_quoted(name)} time="{seconds:.3f}">{body}</testcase>\n'
+def _format_case(group: str, name: str, seconds: float, failure: str) -> str:
+    body = f"<failure message={_quote(failure)}/>" if failure else ""
+    return f'<testcase classname={_quote(group)} name={_quote(name)} time="{seconds:.3f}">{body}</testcase>\n'
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Text as an XML attribute; characters that XML cannot hold become question marks."""
     plain = "".join(sign if sign >= " " or sign in "\n\t" else "?" for sign in text)
     return quoteattr(plain, {"\n": "&#10;"})
 
 
 def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
-    """The verdicts as Markdown, for the page of a CI job or a comment."""
+    """The verdicts as Markdown, for a CI job's summary page or a comment."""
     head = ("| | Lesson | Verdict | Revision | In words |", "|---|---|---|---|---|")
     lines = [f"### lessonpress verify: {summarise(verdicts, around)}", "", *head]
     for verdict in verdicts:
         mark = "✅" if verdict.good() else "❌"
-        words = "<br>".join([_cell(verdict.words), *(_cell(fault.words()) for fault in verdict.faults)])
+        words = "<br>".join([_escape_cell(verdict.words), *(_escape_cell(fault.words()) for fault in verdict.faults)])
         lines.append(f"| {mark} | {verdict.slug} | {verdict.state} | `{verdict.revision or '–'}` | {words} |")
-    lines += [""] + [f"- ❌ {_cell(fault.words())}" for fault in around] if around else []
+    lines += [""] + [f"- ❌ {_escape_cell(fault.words())}" for fault in around] if around else []
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: str) -> str:
-    """Text inside a table's cell."""
+def _escape_cell(text: str) -> str:
+    """Text in a form that may stand in a cell of a table."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,28 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 COUNTED = 1_000_000  # ulp
 UNSIGNED: Mapping[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class GapDocument(TypedDict):
+    """A gap as JSON; an infinite distance stands as "Infinity"."""
+
+    name: str
+    place: list[int]
+    old: str
+    new: str
+    absolute: float | str
+    ulp: int | None
+    cells: int
+    good: bool
+
+
+class ComparisonDocument(TypedDict):
+    """A comparison as JSON."""
+
+    arrays: int
+    gaps: list[GapDocument]
+    added: list[str]
+    removed: list[str]
 
 
 @dataclass(frozen=True)
@@ -44,7 +66,7 @@ class Gap:
         size = f"{self.ulp} ulp" if self.ulp is not None and self.ulp < COUNTED else f"{self.absolute:.2g}"
         return f"{size} at {self.where()}"
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> GapDocument:
         """The gap as plain data."""
         return {"name": self.name, "place": list(self.place), "old": self.old, "new": self.new,
                 "absolute": _plain(self.absolute), "ulp": self.ulp, "cells": self.cells, "good": self.good}  # fmt: skip
@@ -79,7 +101,7 @@ class Comparison:
         worst = self.worst()
         return ", ".join([*told, f"largest {worst.words()}"] if worst else told) or f"none of {self.arrays} arrays"
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ComparisonDocument:
         """The comparison as plain data."""
         return {"arrays": self.arrays, "gaps": [gap.document() for gap in self.gaps], "added": list(self.added),
                 "removed": list(self.removed)}  # fmt: skip

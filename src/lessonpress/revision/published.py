@@ -26,12 +26,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return history.read_document(folder / "manifest.json")
 
 
-def read_graph(folder: Path) -> dict[str, Any]:
-    """The revision's layers and connections."""
-    told = read_manifest(folder)
-    return {"layers": told["layers"], "connections": told["connections"]}
-
-
 def read_files(folder: Path) -> dict[str, bytes]:
     """Every file of the folder by its relative POSIX name."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))

@@ -7,14 +7,15 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ruamel.yaml import YAML
 
 from lessonpress.core import canonical_json
 from lessonpress.lesson.recipe import PROSE, WORDS
+from lessonpress.lesson.records import Real
 from lessonpress.revision import identity, numeric_diff, published
-from lessonpress.revision.numeric_diff import Comparison
+from lessonpress.revision.numeric_diff import Comparison, ComparisonDocument
 
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})
@@ -22,6 +23,51 @@ MACHINE = ("lessonpress", "python", "torch", "initialisation", "settings", "cpu"
            "productRevision", "capturedAt")  # fmt: skip
 SHOWN, BEFORE = 200, 40  # characters of a long value, and of those before and after what differs
 RECIPE, ABSENT = "lesson.yaml", "absent"
+
+
+class EditDocument(TypedDict):
+    """An edit as JSON."""
+
+    name: str
+    old: str
+    new: str
+
+
+class GraphDiffDocument(TypedDict):
+    """The difference of two graphs as JSON."""
+
+    added: list[str]
+    removed: list[str]
+    changed: dict[str, list[EditDocument]]
+    connectionsAdded: list[str]
+    connectionsRemoved: list[str]
+
+
+class CheckDiffDocument(TypedDict):
+    """The difference of a check as JSON: its sentence, and its verdict and margin before and after."""
+
+    id: str
+    sentence: str
+    passed: list[bool | None]
+    margin: list[Real | None]
+
+
+class RevisionDiffDocument(TypedDict):
+    """The difference of two revisions as JSON; its keys are published."""
+
+    old: str
+    new: str
+    reasons: list[str]
+    words: list[str]
+    texts: dict[str, str]
+    recipe: list[EditDocument]
+    prose: list[EditDocument]
+    graph: GraphDiffDocument
+    numbers: ComparisonDocument
+    checks: list[CheckDiffDocument]
+    environment: list[EditDocument]
+    machine: list[EditDocument]
+    files: list[EditDocument]
 
 
 @dataclass(frozen=True)
@@ -67,7 +113,7 @@ class CheckDiff:
     id: str
     sentence: str
     passed: tuple[bool | None, bool | None]
-    margin: tuple[Any, Any]
+    margin: tuple[Real | None, Real | None]
     edited: bool  # its code or its bound is another
 
     def words(self) -> str:
@@ -110,7 +156,7 @@ class RevisionDiff:
         }  # fmt: skip
         return [f"{reason} ({counts[reason]})" if counts.get(reason) else reason for reason in self.reasons]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> RevisionDiffDocument:
         """The changes as plain data, for programs."""
         return {
             "old": self.old, "new": self.new, "reasons": list(self.reasons), "words": self.words(),
@@ -326,7 +372,7 @@ def _size(data: bytes | None) -> str:
     return ABSENT if data is None else f"{len(data)} bytes"
 
 
-def _edits(found: tuple[Edit, ...]) -> list[dict[str, str]]:
+def _edits(found: tuple[Edit, ...]) -> list[EditDocument]:
     return [{"name": edit.name, "old": edit.old, "new": edit.new} for edit in found]
 
 
