@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, cast
 
 from lessonpress.build import artifact, code_digest
 from lessonpress.core import atomic_io, canonical_json, lock
@@ -13,24 +13,12 @@ from lessonpress.revision import history
 from lessonpress.revision.history import Event, History
 from lessonpress.web.page import rendering, site_pages
 
+if TYPE_CHECKING:
+    from lessonpress.web.page.site_pages import CatalogueEntry, FeedEntry
+
 # Generated from schema.py and recipe.py, whose import takes longer than this command.
 SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
 ADDED = ("revision", "className", "year")  # what the pages show of a lesson beside fields of its recipe
-# What the pages show of a lesson: those fields of its manifest whose role in the recipe is `catalogue`, and ADDED.
-CatalogueEntry: TypeAlias = dict[str, Any]
-
-
-class FeedEntry(TypedDict):
-    """One publication as the feed shows it."""
-
-    slug: str
-    title: str
-    summary: str
-    author: str
-    revision: str
-    publishedAt: str
-    note: str
-    reasons: list[str]
 
 
 class PageMemory:
@@ -54,7 +42,7 @@ class PageMemory:
         stored = self.known.get(folder.name)
         if isinstance(stored, dict) and stored.get("key") == self._key(folder, lesson_history):
             self.same.add(folder / "index.html")
-            entry = dict(stored["entry"])
+            entry = cast("CatalogueEntry", stored["entry"])
         else:
             entry = _read_entry(folder, lesson_history)
         self.seen[folder] = lesson_history, entry
@@ -164,10 +152,12 @@ def _make_feed_entry(newest: CatalogueEntry, event: Event) -> FeedEntry:
 
 
 def _read_entry(folder: Path, lesson_history: History) -> CatalogueEntry:
+    """Those fields of the current manifest whose role in the recipe is `catalogue`, and ADDED."""
     newest = history.read_document(_current_folder(folder, lesson_history) / "manifest.json")
     from lessonpress.lesson import recipe  # imported only here: making its types takes longer than this command
 
-    return {key: newest[key] for key in (*recipe.keys(lambda role: role.catalogue), *ADDED) if key in newest}
+    keys = (*recipe.keys(lambda role: role.catalogue), *ADDED)
+    return cast("CatalogueEntry", {key: newest[key] for key in keys if key in newest})
 
 
 def _current_folder(folder: Path, lesson_history: History) -> Path:

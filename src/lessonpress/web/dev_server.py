@@ -16,7 +16,7 @@ from typing import Any
 from lessonpress.core.errors import LessonError, WrongUsage
 
 HOST = "127.0.0.1"
-NAMES = frozenset({HOST, "localhost", "[::1]"})  # how a browser on this machine may call it
+NAMES = frozenset({HOST, "localhost", "[::1]"})  # the names that a browser on this machine may use
 PORT = re.compile(r":\d*$")
 TEXT = "text/plain; charset=utf-8"
 # Fixed here, because the system's own table differs from machine to machine.
@@ -34,9 +34,9 @@ class Handler(SimpleHTTPRequestHandler):
     extensions_map = TYPES
 
     def translate_path(self, path: str) -> str:
-        """The file that an address means; what leads out of the folder, by a link too, means nothing."""
-        found = Path(super().translate_path(path))
-        inside = found.resolve().is_relative_to(Path(self.directory).resolve())
+        """The file of an address; an address that leads out of the folder, also by a link, has none."""
+        file = Path(super().translate_path(path))
+        inside = file.resolve().is_relative_to(Path(self.directory).resolve())
         return super().translate_path(path) if inside else str(Path(self.directory) / "\0")
 
     def parse_request(self) -> bool:
@@ -49,7 +49,7 @@ class Handler(SimpleHTTPRequestHandler):
         return False
 
     def send_head(self) -> Any:
-        """Open what is asked for; an address that no file can have is nowhere."""
+        """Open what is asked for; an address that no file can have is not there."""
         try:
             return super().send_head()
         except ValueError:
@@ -88,12 +88,12 @@ class Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def handle(self) -> None:
-        """Answer a connection; a browser that hangs up in the middle is no news."""
+        """Answer a connection; that a browser closes it in the middle is not an error."""
         with contextlib.suppress(ConnectionError):
             super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep silent: requests are no news either."""
+        """Log nothing: requests are no news."""
 
 
 class Server(socketserver.ThreadingMixIn, HTTPServer):

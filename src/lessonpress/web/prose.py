@@ -71,7 +71,7 @@ def to_text(text: str) -> str:
 
 def make_visible(text: str) -> str:
     """The text with control characters, bidirectional overrides and lone surrogates replaced by signs one can see."""
-    return _UNSEEN.sub(lambda found: _sign(ord(found.group())), text)
+    return _UNSEEN.sub(lambda character: _replace_sign(ord(character.group())), text)
 
 
 def is_web_address(address: str) -> bool:
@@ -94,7 +94,7 @@ def to_mathml(tex: str, *, block: bool = False, where: str = "prose") -> str:
     return _mathml(tree, tex, where)
 
 
-def _sign(code: int) -> str:
+def _replace_sign(code: int) -> str:
     """A visible stand-in for a character that has no picture of its own."""
     if code < 0x20:
         return chr(0x2400 + code)
@@ -143,7 +143,7 @@ def _is_function(element: Element) -> bool:
 
 
 def _maths_text(text: str | None, tex: str, where: str) -> str:
-    """Escaped text of a MathML node; a backslash that is left over is a command nobody knew."""
+    """Escaped text of a MathML node; a backslash that is left over is an unknown command."""
     unknown = re.search(r"\\[A-Za-z]*", text or "")
     if unknown:
         raise LessonError(where, f"unknown TeX command {unknown.group()!r} in the maths {tex!r}",
@@ -190,13 +190,13 @@ def _inline_maths(state: StateInline, silent: bool) -> bool:
     """
     source, start = state.src, state.pos
     mark = "$$" if source.startswith("$$", start) else "$"
-    found = _MATHS[mark].match(source, start)
-    if not found:
+    maths = _MATHS[mark].match(source, start)
+    if not maths:
         return False
     if not silent:
         token = state.push("maths", "math", 0)
-        token.content, token.markup = "".join(part.strip() for part in found.groups()), mark
-    state.pos = found.end()
+        token.content, token.markup = "".join(part.strip() for part in maths.groups()), mark
+    state.pos = maths.end()
     return True
 
 
@@ -216,12 +216,12 @@ def _block_maths(state: StateBlock, first: int, last: int, silent: bool) -> bool
         if line >= last or state.isEmpty(line):
             return False
         text += "\n" + _line(state, line)
-    found = _MATHS["$$"].fullmatch(text)
-    if found and not silent:
+    maths = _MATHS["$$"].fullmatch(text)
+    if maths and not silent:
         token = state.push("maths", "math", 0)
-        token.block, token.content, token.markup, token.map = True, found.group(1).strip(), "$$", [first, line + 1]
+        token.block, token.content, token.markup, token.map = True, maths.group(1).strip(), "$$", [first, line + 1]
         state.line = line + 1
-    return bool(found)
+    return bool(maths)
 
 
 def _line(state: StateBlock, number: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -14,8 +14,36 @@ from markupsafe import Markup
 from lessonpress.web import prose
 from lessonpress.web.page import rendering
 
+if TYPE_CHECKING:
+    from lessonpress.revision.history import Event as Publication
+    from lessonpress.revision.history import History, Retirement
+    from lessonpress.revision.schema import Manifest
+
+    class CatalogueEntry(Manifest, total=False):
+        """A lesson as the pages around it show it: its current manifest, or as much of it as they read.
+
+        `current` may name the revision (else `revision` does) and `year` the year (else the milestone's).
+        """
+
+        current: str
+        year: int | str | None
+
+
 _OTHER = "Other lessons"
 FEED = 50  # entries of the feed
+
+
+class FeedEntry(TypedDict):
+    """One publication as the feed shows it."""
+
+    slug: str
+    title: str
+    summary: str
+    author: str
+    revision: str
+    publishedAt: str
+    note: str
+    reasons: list[str]
 
 
 @dataclass(frozen=True)
@@ -57,16 +85,16 @@ class Retired:
     note: Markup
 
 
-def render_catalogue(lessons: Sequence[Mapping[str, Any]], *, title: str = "Lessons", base_url: str = "") -> str:
+def render_catalogue(lessons: Sequence[CatalogueEntry], *, title: str = "Lessons", base_url: str = "") -> str:
     """The site's front page, `results/index.html`: a card for each lesson, grouped by category.
 
-    Each lesson is its current manifest; `current` may name the revision (else `revision` does) and `year` the year
-    (else the milestone's). Links and pictures are relative to `results/`; `base_url` serves what must be absolute.
+    Links and pictures are relative to `results/`; `base_url` begins what must be absolute.
     """
-    cards = sorted((_card(lesson) for lesson in lessons), key=_order)
+    cards = sorted(map(_make_card, lessons), key=_order)
     groups = [(category, list(group)) for category, group in groupby(cards, key=lambda card: card.category)]
+    items = [_describe_card(at, card, base_url) for at, card in enumerate(cards, start=1)]
     about = {"@context": "https://schema.org", "@type": "ItemList", "name": title, "numberOfItems": len(cards),
-             "itemListElement": [_listed(at, card, base_url) for at, card in enumerate(cards, start=1)]}  # fmt: skip
+             "itemListElement": items}  # fmt: skip
     return rendering.render(
         "catalogue.html.jinja", groups=groups, count=len(cards), title=title, base_url=base_url, about=about,
         page_script=rendering.script(Path("catalogue.js")),
@@ -79,16 +107,16 @@ def render_missing(*, title: str = "Lessons", base_url: str = "") -> str:
 
 
 def render_waiting(message: str = "") -> str:
-    """The page that a live preview shows while there is none of the lesson: why, or that it is being made."""
+    """The page that a live preview shows while the lesson has no page: why, or that it is being made."""
     return rendering.render("waiting.html.jinja", message=message)
 
 
-def render_feed(entries: Sequence[Mapping[str, Any]], *, title: str, base_url: str) -> str:
-    """An Atom feed of the newest revisions: entries `{slug, title, summary, revision, publishedAt, note, reasons}`."""
+def render_feed(entries: Sequence[FeedEntry], *, title: str, base_url: str) -> str:
+    """An Atom feed of the newest revisions."""
     newest = sorted(entries, key=lambda entry: (entry["publishedAt"], entry["slug"], entry["revision"]), reverse=True)
-    kept = [{**entry, "title": prose.to_text(str(entry["title"])), "href": f"{base_url}/models/{quote(entry['slug'])}/"
-             f"{quote(entry['revision'])}/index.html"} for entry in newest[:FEED]]  # fmt: skip
-    return rendering.text("feed.xml.jinja", entries=kept, title=title, base_url=base_url)
+    shown = [{**entry, "title": prose.to_text(entry["title"]), "href": f"{base_url}/models/{quote(entry['slug'])}/"
+              f"{quote(entry['revision'])}/index.html"} for entry in newest[:FEED]]  # fmt: skip
+    return rendering.text("feed.xml.jinja", entries=shown, title=title, base_url=base_url)
 
 
 def render_sitemap(addresses: Sequence[str], *, base_url: str) -> str:
@@ -96,61 +124,61 @@ def render_sitemap(addresses: Sequence[str], *, base_url: str) -> str:
     return rendering.text("sitemap.xml.jinja", addresses=[f"{base_url}/{quote(each)}" for each in sorted(addresses)])
 
 
-def render_history(
-    slug: str, title: str, revisions: Mapping[str, Any], manifests: Mapping[str, Mapping[str, Any]]
-) -> str:
+def render_history(slug: str, title: str, history: History, manifests: Mapping[str, CatalogueEntry]) -> str:
     """A lesson's `results/models/<slug>/index.html`: the current revision first, then every event, newest first.
 
-    `revisions` is the content of revisions.json; `manifests` holds what manifests are at hand, by revision (it may be
-    empty).
+    `manifests` holds what manifests are at hand, by revision (it may be empty).
     """
-    current = str(revisions.get("current") or "")
-    events = [_event(entry, current) for entry in revisions.get("revisions") or []]
-    latest = next((event for event in reversed(events) if event.current), None)
-    told = manifests.get(current) or {}
+    current = history.get("current") or ""
+    events = [_make_event(entry, current) for entry in history.get("revisions") or []]
+    manifest = manifests.get(current)
     return rendering.render(
         "history.html.jinja",
         slug=slug,
         title=Markup(prose.to_inline(title)),
         plain_title=prose.to_text(title),
-        question=Markup(prose.to_inline(str(told.get("question") or ""))),
-        latest=latest,
-        pinned=str(revisions.get("pinned") or ""),
-        retired=_retired(revisions.get("retired")),
+        question=Markup(prose.to_inline((manifest.get("question") if manifest else "") or "")),
+        latest=next((event for event in reversed(events) if event.current), None),
+        pinned=history.get("pinned") or "",
+        retired=_make_retired(history.get("retired")),
         events=events[::-1],
     )
 
 
-def _card(lesson: Mapping[str, Any]) -> Card:
-    title = str(lesson.get("title") or lesson["slug"])
-    slug, revision = str(lesson["slug"]), str(lesson.get("current") or lesson.get("revision") or "")
+def _make_card(lesson: CatalogueEntry) -> Card:
+    title = lesson.get("title") or lesson["slug"]
+    slug, revision = lesson["slug"], lesson.get("current") or lesson.get("revision") or ""
     folder = f"models/{quote(slug)}/{quote(revision)}"
-    year = lesson.get("year") or (lesson.get("milestone") or {}).get("year") or ""
+    milestone = lesson.get("milestone")
     return Card(
         slug,
         Markup(prose.to_inline(title)),
         prose.to_text(title),
-        Markup(prose.to_inline(str(lesson.get("question") or ""))),
-        prose.to_text(str(lesson.get("category") or _OTHER)),
-        tuple(str(tag) for tag in lesson.get("tags") or []),
-        str(year),
+        Markup(prose.to_inline(lesson.get("question") or "")),
+        prose.to_text(lesson.get("category") or _OTHER),
+        tuple(lesson.get("tags") or []),
+        str(lesson.get("year") or (milestone.get("year") if milestone else "") or ""),
         f"{folder}/index.html",
         f"{folder}/preview.svg",
         f"models/{quote(slug)}/index.html",
-        _words(lesson),
+        _collect_words(lesson),
     )
 
 
-def _words(lesson: Mapping[str, Any]) -> str:
-    told = [lesson.get(key) for key in ("title", "question", "description", "category", "curator", "className")]
-    milestone = lesson.get("milestone") or {}
-    terms = [entry.get("term") for entry in lesson.get("glossary") or []]
-    parts = [*told, milestone.get("name"), milestone.get("year"), *(lesson.get("tags") or []), *terms]
-    found = prose.to_text(" ".join(str(part) for part in parts if part)).lower().split()
-    return " ".join(dict.fromkeys(found))
+def _collect_words(lesson: CatalogueEntry) -> str:
+    """All words that a reader may search for, each once, in small letters."""
+    milestone = lesson.get("milestone")
+    parts = [
+        lesson.get("title"), lesson.get("question"), lesson.get("description"), lesson.get("category"),
+        lesson.get("curator"), lesson.get("className"), milestone.get("name") if milestone else None,
+        milestone.get("year") if milestone else None, *(lesson.get("tags") or []),
+        *(entry.get("term") for entry in lesson.get("glossary") or []),
+    ]  # fmt: skip
+    words = prose.to_text(" ".join(str(part) for part in parts if part)).lower().split()
+    return " ".join(dict.fromkeys(words))
 
 
-def _listed(at: int, card: Card, base_url: str) -> dict[str, Any]:
+def _describe_card(at: int, card: Card, base_url: str) -> dict[str, object]:
     """A card as schema.org's LearningResource in a list."""
     item = {"@type": "LearningResource", "name": card.plain_title, "about": list(card.tags),
             "isAccessibleForFree": True, "url": f"{base_url}/{card.href}" if base_url else card.href}  # fmt: skip
@@ -162,21 +190,21 @@ def _order(card: Card) -> tuple[bool, str, str, str, str]:
     return card.category == _OTHER, card.category, card.year, card.plain_title, card.slug
 
 
-def _retired(told: Mapping[str, Any] | None) -> Retired | None:
-    if not told:
+def _make_retired(retirement: Retirement | None) -> Retired | None:
+    if not retirement:
         return None
-    to = str(told.get("to") or "")
-    return Retired(str(told.get("at") or "")[:10], to, f"../{quote(to)}/index.html" if to else "",
-                   Markup(prose.to_inline(str(told.get("note") or ""))))  # fmt: skip
+    to = retirement.get("to") or ""
+    return Retired((retirement.get("at") or "")[:10], to, f"../{quote(to)}/index.html" if to else "",
+                   Markup(prose.to_inline(retirement.get("note") or "")))  # fmt: skip
 
 
-def _event(entry: Mapping[str, Any], current: str) -> Event:
-    revision = str(entry["revision"])
+def _make_event(entry: Publication, current: str) -> Event:
+    revision = entry["revision"]
     return Event(
         revision,
         f"{quote(revision)}/index.html",
-        str(entry.get("publishedAt") or "")[:10],
-        tuple(str(reason) for reason in entry.get("reasons") or []),
-        Markup(prose.to_inline(str(entry.get("note") or ""))),
+        (entry.get("publishedAt") or "")[:10],
+        tuple(entry.get("reasons") or []),
+        Markup(prose.to_inline(entry.get("note") or "")),
         revision == current,
     )

@@ -12,9 +12,9 @@ _VOLATILE = re.compile(r"<([a-z]+) data-volatile(?: [^<>]*)?>[^<]*(?=</\1>)")
 
 def blank_page(html: str, revision: str) -> str:
     """The page as it enters its own identity: every volatile element emptied, the revision id replaced by zeros."""
-    stripped = _VOLATILE.sub(_emptied, html)
+    stripped = _VOLATILE.sub(_empty, html)
     return stripped.replace(revision, NO_REVISION) if revision else stripped
 
 
-def _emptied(found: re.Match[str]) -> str:
-    return found.group()[: found.group().index(">") + 1]
+def _empty(element: re.Match[str]) -> str:
+    return element.group()[: element.group().index(">") + 1]
