@@ -108,7 +108,7 @@ _MANIFEST: dict[str, Any] = {
     ],
     "experiment": {
         "kind": "matrices",
-        "title": "Two rooms",
+        "title": "Two places",
         "description": "The same words, twice.",
         "control": {"input": "words", "label": "Room", "range": [-1, 1]},
         "cases": [

@@ -46,7 +46,7 @@ def test_lint_reads_all_lessons_though_one_is_wrong(tmp_path: Path) -> None:
 
 
 def test_lint_in_the_wrong_folder_is_no_success(tmp_path: Path) -> None:
-    """Nothing to read is said, with what to type."""
+    """An empty folder is reported, with what to type."""
     done = typed(tmp_path, "lint")
     assert (done.returncode, done.stdout) == (1, "")
     assert "there is no folder 'lessons' here" in done.stderr
@@ -59,20 +59,20 @@ def test_wrong_usage_is_two(tmp_path: Path, arguments: list[str]) -> None:
     assert typed(tmp_path, *arguments).returncode == 2
 
 
-@pytest.mark.parametrize("verb", ["lint", "preview", "prepare", "hash", "check", "publish"])
+@pytest.mark.parametrize("command", ["lint", "preview", "prepare", "hash", "check", "publish"])
 @pytest.mark.parametrize("name", ["eccho", "../echo", "empty", "x" * 300])
 def test_a_name_that_no_lesson_has_is_wrong_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, name: str
 ) -> None:
-    """Whichever verb is given it: exit 2 and one message, also for a folder without a recipe; nothing is published."""
+    """Whichever command gets it: exit 2 and one message, also for a folder without a recipe; nothing is published."""
     tiny.write(tmp_path / "lessons" / "echo")
     (tmp_path / "lessons" / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
-    if verb == "preview" and name == "empty":
+    if command == "preview" and name == "empty":
         name = "lessons/empty"
-    code, said = ended(capsys, verb, name)
-    assert code == 2, said
-    assert said.count("\n") == 1
+    code, errors = run_command(capsys, command, name)
+    assert code == 2, errors
+    assert errors.count("\n") == 1
     assert not (tmp_path / "results").exists()
 
 
@@ -83,7 +83,7 @@ def test_new_under_an_impossible_name_is_wrong_usage(
     """What cannot be a lesson's name, or is one already."""
     tiny.write(tmp_path / "lessons" / "echo")
     monkeypatch.chdir(tmp_path)
-    assert ended(capsys, "new", name)[0] == 2
+    assert run_command(capsys, "new", name)[0] == 2
 
 
 def test_a_taken_port_is_wrong_usage(
@@ -96,8 +96,8 @@ def test_a_taken_port_is_wrong_usage(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for command in (["serve"], ["preview", "echo", "--watch"]):
-            code, said = ended(capsys, *command, "--port", port)
-            assert (code, f"Type --port {int(port) + 1}" in said) == (2, True)
+            code, errors = run_command(capsys, *command, "--port", port)
+            assert (code, f"Type --port {int(port) + 1}" in errors) == (2, True)
 
 
 def test_settings_that_are_not_there_are_wrong_usage(
@@ -105,7 +105,7 @@ def test_settings_that_are_not_there_are_wrong_usage(
 ) -> None:
     """`--config` names a file."""
     monkeypatch.chdir(tmp_path)
-    assert ended(capsys, "lint", "--config", "other.yaml")[0] == 2
+    assert run_command(capsys, "lint", "--config", "other.yaml")[0] == 2
 
 
 def test_a_lesson_that_is_wrong_is_one(
@@ -115,12 +115,12 @@ def test_a_lesson_that_is_wrong_is_one(
     tiny.write(tmp_path / "lessons" / "echo")
     (tmp_path / "lessons" / "echo" / "lesson.yaml").rename(tmp_path / "lessons" / "echo" / "lesson.yml")
     monkeypatch.chdir(tmp_path)
-    assert ended(capsys, "lint", "echo")[0] == 1
-    assert ended(capsys, "lint", "echo", "eccho")[0] == 2
+    assert run_command(capsys, "lint", "echo")[0] == 1
+    assert run_command(capsys, "lint", "echo", "eccho")[0] == 2
 
 
-def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int | str | None, str]:
-    """Run a command line in this process: its exit code, and what it said on standard error."""
+def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int | str | None, str]:
+    """Run a command line in this process: its exit code, and what it wrote on standard error."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["lessonpress", *words])
         with pytest.raises(SystemExit) as done:
@@ -129,7 +129,7 @@ def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int | str | 
 
 
 def test_serve_shows_the_site_until_it_is_interrupted(tmp_path: Path) -> None:
-    """It names its address first; Ctrl-C is an end and no error, and leaves no traceback."""
+    """It names its address first; Ctrl-C is the end and not an error, and leaves no traceback."""
     atomic_io.write(tmp_path / "results" / "index.html", "front")
     command = [sys.executable, "-m", "lessonpress", "serve", "--port", "0"]
     started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

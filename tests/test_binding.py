@@ -91,8 +91,8 @@ def test_answers_come_from_the_record(tmp_path: Path) -> None:
         "  - {id: b, prompt: How much?, answer: 'low.shares[0,0]'}\n"
         "  - {id: c, prompt: Even?, options: ['yes', 'no'], answer: \"'no' if low.shares[0,0] < 0.3 else 'yes'\"}\n"
     )
-    found = binding.bind_values(read(tmp_path, questions=questions), CASES).recipe.questions
-    assert [question.answer for question in found] == ["three", "0.2000", "no"]
+    bound = binding.bind_values(read(tmp_path, questions=questions), CASES).recipe.questions
+    assert [question.answer for question in bound] == ["three", "0.2000", "no"]
 
 
 def test_an_answer_outside_the_options_is_refused(tmp_path: Path) -> None:

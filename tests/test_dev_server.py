@@ -1,4 +1,4 @@
-"""The site on this machine: right types, nothing listed, nothing from outside, a taken port told in words."""
+"""The site on this machine: right types, nothing listed, nothing from outside, a taken port explained in words."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def site(tmp_path: Path) -> Iterator[dev_server.Server]:
     server.server_close()
 
 
-def asked(server: dev_server.Server, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+def request(server: dev_server.Server, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
     """What the server answers to a path that is sent as it is: status, headers, text."""
     line = HTTPConnection(dev_server.HOST, server.server_port, timeout=5)
     line.request(method, path)
     answer = line.getresponse()
     headers = {name.lower(): value for name, value in answer.getheaders()}
-    told = answer.status, headers, answer.read().decode()
+    response = answer.status, headers, answer.read().decode()
     line.close()
-    return told
+    return response
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_only_who_calls_this_machine_by_its_name_is_answered(
 )
 def test_every_file_has_its_type(site: dev_server.Server, path: str, kind: str, text: str) -> None:
     """Whatever the system's own table of types says; and a page is never an old one."""
-    status, headers, found = asked(site, path)
-    assert (status, headers["content-type"], found) == (200, kind, text)
+    status, headers, body = request(site, path)
+    assert (status, headers["content-type"], body) == (200, kind, text)
     assert headers["cache-control"] == "no-store"
     assert headers["x-content-type-options"] == "nosniff"
 
@@ -101,21 +101,21 @@ def test_every_file_has_its_type(site: dev_server.Server, path: str, kind: str, 
 )  # fmt: skip
 def test_nothing_is_listed_and_nothing_comes_from_outside(site: dev_server.Server, path: str) -> None:
     """Neither by dots, nor by links; what is not there gets the site's own page for it."""
-    status, _, text = asked(site, path)
+    status, _, text = request(site, path)
     assert (status, text) == (404, "lost")
 
 
 def test_a_folder_without_a_slash_leads_to_the_folder(site: dev_server.Server) -> None:
     """Relative links on its page must start from inside it."""
-    status, headers, _ = asked(site, "/models")
+    status, headers, _ = request(site, "/models")
     assert (status, headers["location"]) == (301, "/models/")
 
 
 def test_only_reading_is_answered(site: dev_server.Server) -> None:
     """HEAD has no body, and nothing can be sent."""
-    assert asked(site, "/", "HEAD")[::2] == (200, "")
-    assert asked(site, "/nowhere", "HEAD")[::2] == (404, "")
-    assert asked(site, "/", "POST")[0] == 501
+    assert request(site, "/", "HEAD")[::2] == (200, "")
+    assert request(site, "/nowhere", "HEAD")[::2] == (404, "")
+    assert request(site, "/", "POST")[0] == 501
 
 
 def test_the_server_listens_to_this_machine_alone(site: dev_server.Server) -> None:

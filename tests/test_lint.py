@@ -56,17 +56,17 @@ GOOD = {"recipe": RECIPE, "model": MODEL, "checks": CHECKS}
 
 
 def linted(folder: Path, file: str = "", old: str = "", new: str = "", **more: str) -> str:
-    """What lint answers about the good lesson with one text replaced; places are told from the lesson's folder on."""
+    """What lint reports about the good lesson with one text replaced; places begin at the lesson's folder."""
     texts = {**GOOD, **more}
     if old:
         assert texts[file].count(old) == 1
         texts[file] = texts[file].replace(old, new)
     tiny.write(folder / "echo", **texts)
     try:
-        said = lint.lint_lesson(Config(lessons=str(folder)), "echo")
+        report = lint.lint_lesson(Config(lessons=str(folder)), "echo")
     except LessonError as error:
-        said = error.message()
-    return said.replace(os.path.relpath(folder) + "/", "")
+        report = error.message()
+    return report.replace(os.path.relpath(folder) + "/", "")
 
 
 def test_a_good_lesson_is_good(tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ DOUBTS = {
 
 @pytest.mark.parametrize("doubt", DOUBTS)
 def test_a_doubt_is_a_hint_and_the_lesson_is_good(tmp_path: Path, doubt: str) -> None:
-    """What is allowed and seldom meant is said, and stops nothing."""
+    """What is allowed and seldom meant is a hint, and stops nothing."""
     file, old, new, message = DOUBTS[doubt]
     model = f"from time import time as clock\n{MODEL}" if doubt == "the clock" else MODEL
-    said = linted(tmp_path, file, old, new, model=model)
-    assert said.startswith("hint: " + message)
-    assert said.endswith("\necho: good")
+    report = linted(tmp_path, file, old, new, model=model)
+    assert report.startswith("hint: " + message)
+    assert report.endswith("\necho: good")
 
 
 @pytest.mark.parametrize(
@@ -177,15 +177,15 @@ def test_a_doubt_is_a_hint_and_the_lesson_is_good(tmp_path: Path, doubt: str) ->
 def test_every_call_that_no_seed_decides_is_pointed_out(tmp_path: Path, call: str) -> None:
     """A model that asks the clock or the system would publish once and never verify."""
     model = f"import {call.split('.')[0]}\n{MODEL}".replace("x + 1", f"x + 1 if {call} else x")
-    said = linted(tmp_path, model=model)
-    assert f"{call.partition('(')[0]} is called" in said
+    report = linted(tmp_path, model=model)
+    assert f"{call.partition('(')[0]} is called" in report
 
 
 @pytest.mark.parametrize("takes", ["y, /", "*all", "**all", "y, *, x", "x, y=1"])
 def test_a_name_that_cannot_be_told_otherwise_is_no_doubt(tmp_path: Path, takes: str) -> None:
     """Parameters without a name to call them by are filled in order, and that is how it is meant."""
-    said = linted(tmp_path, "model", "(self, x)", f"(self, {takes})")
-    assert "passed by its position" not in said
+    report = linted(tmp_path, "model", "(self, x)", f"(self, {takes})")
+    assert "passed by its position" not in report
 
 
 SEEDED = ["random.seed(3)", "numpy.random.default_rng(0)", "torch.manual_seed(1)", "os.getcwd()"]
@@ -210,14 +210,14 @@ def test_a_file_called_like_an_installed_package_is_a_mistake(tmp_path: Path) ->
     """Here the package would be taken, at a reader's the file."""
     (tmp_path / "echo" / "parts").mkdir(parents=True)
     (tmp_path / "echo" / "parts" / "pandas.py").write_text("x = 1\n")
-    said = linted(tmp_path, model=f"import pandas\n{MODEL}")
-    assert "model.py:1: pandas is the lesson's own and also a package that is installed here" in said
+    report = linted(tmp_path, model=f"import pandas\n{MODEL}")
+    assert "model.py:1: pandas is the lesson's own and also a package that is installed here" in report
 
 
 def test_several_mistakes_are_told_together(tmp_path: Path) -> None:
     """A curator mends all of them in one go."""
-    said = linted(tmp_path, model="import pandas\nimport scipy\n" + MODEL.replace("Echo", "Other"))
-    assert len(said.splitlines()) == 3
+    report = linted(tmp_path, model="import pandas\nimport scipy\n" + MODEL.replace("Echo", "Other"))
+    assert len(report.splitlines()) == 3
 
 
 def test_a_class_from_elsewhere_may_be_there(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_inputs_are_passed_as_the_worker_passes_them(signature: str, names: list
 
 
 def test_all_lessons_are_found_by_their_folders(tmp_path: Path) -> None:
-    """Folders with odd names or without a recipe are told, those with nothing but caches are not."""
+    """Folders with odd names or without a recipe are listed, those with nothing but caches are not."""
     for name in ("b", "A b", "empty/__pycache__", ".hidden"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "model.py").write_text("")
@@ -294,9 +294,9 @@ def test_no_folder_and_no_lesson_are_errors(tmp_path: Path) -> None:
 
 def test_a_huge_input_is_not_made(tmp_path: Path) -> None:
     """Shapes are worked out, but no recipe makes lint fill the memory."""
-    said = linted(tmp_path, recipe=RECIPE.replace("shape: [2, 3]", "shape: [1000000, 1000000]").replace(
+    report = linted(tmp_path, recipe=RECIPE.replace("shape: [2, 3]", "shape: [1000000, 1000000]").replace(
         'tensor: "input:x"', 'tensor: "input:x", reshape: [-1, 1]'))  # fmt: skip
-    assert said == "echo: good"
+    assert report == "echo: good"
 
 
 EXPRESSIONS = {
@@ -311,23 +311,23 @@ EXPRESSIONS = {
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression_that_no_run_can_fill_is_told(tmp_path: Path, expression: str) -> None:
     """Cases, records and filters are known before anything is run."""
-    said = linted(tmp_path, "recipe", "{{ one.all | max }}", expression)
-    assert said.startswith("echo/lesson.yaml:4: description: {{ ")
-    assert EXPRESSIONS[expression] in said
+    report = linted(tmp_path, "recipe", "{{ one.all | max }}", expression)
+    assert report.startswith("echo/lesson.yaml:4: description: {{ ")
+    assert EXPRESSIONS[expression] in report
 
 
 @pytest.mark.parametrize(
     "expression", ['{{ cases["one"].all | max }}', "{{ one.own * 2 }}", "{{ two.all[0, 1] }}", "{{ 1 }}"]
 )
 def test_an_expression_that_a_run_can_fill_is_good(tmp_path: Path, expression: str) -> None:
-    """Nothing is said of what may be right."""
+    """There is no message about what may be right."""
     assert linted(tmp_path, "recipe", "{{ one.all | max }}", expression) == "echo: good"
 
 
 def test_an_expression_without_its_white_space_is_pointed_out(tmp_path: Path) -> None:
     """It would stand in the page as it is typed; TeX's own braces are left alone."""
-    said = linted(tmp_path, "recipe", "{{ one.all | max }}", "{{one.all|max}} and ${{x}}$")
-    assert said.splitlines() == [
+    report = linted(tmp_path, "recipe", "{{ one.all | max }}", "{{one.all|max}} and ${{x}}$")
+    assert report.splitlines() == [
         "hint: echo/lesson.yaml:4: description: {{one.all|max}} is no expression and stays as it is typed. "
         "Write {{ one.all|max }}.", "echo: good"]  # fmt: skip
 
@@ -351,9 +351,9 @@ YAML = {
 def test_what_is_no_yaml_is_told_with_its_usual_cause(tmp_path: Path, mistake: str) -> None:
     """The line where it is, and what to type instead."""
     old, new, line, fix = YAML[mistake]
-    said = linted(tmp_path, "recipe", old, new)
-    assert said.startswith(f"echo/lesson.yaml:{line}: this is no YAML: ")
-    assert fix in said
+    report = linted(tmp_path, "recipe", old, new)
+    assert report.startswith(f"echo/lesson.yaml:{line}: this is no YAML: ")
+    assert fix in report
 
 
 def test_a_lesson_that_is_not_there_is_told_with_what_to_type(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def server(live: live_preview.Live) -> Iterator[dev_server.Server]:
     opened.server_close()
 
 
-def asked(server: dev_server.Server, path: str) -> HTTPResponse:
+def get(server: dev_server.Server, path: str) -> HTTPResponse:
     """What the server answers."""
     line = HTTPConnection(dev_server.HOST, server.server_port, timeout=5)
     line.request("GET", path)
@@ -57,11 +57,11 @@ def made(live: live_preview.Live, text: str = PAGE) -> None:
 
 
 def event(answer: HTTPResponse) -> dict[str, str]:
-    """The next thing that the page is told."""
+    """The next message to the page."""
     line = answer.readline().decode()
     assert answer.readline() == b"\n"
-    told: dict[str, str] = json.loads(line.removeprefix("data: "))
-    return told
+    message: dict[str, str] = json.loads(line.removeprefix("data: "))
+    return message
 
 
 @pytest.mark.parametrize("text", [PAGE, site_pages.render_waiting("a <b>"), site_pages.render_catalogue([])])
@@ -82,10 +82,10 @@ def test_the_policy_admits_the_script_and_nothing_more(text: str) -> None:
 def test_before_the_first_page_there_is_one_that_waits(server: dev_server.Server, live: live_preview.Live) -> None:
     """It says what is wrong as text, and files beside it are not there."""
     live.announce("lessons/x/lesson.yaml:3: <titel>: unknown key.")
-    text = asked(server, "/").read().decode()
+    text = get(server, "/").read().decode()
     assert "There is no page yet" in text
     assert "lessons/x/lesson.yaml:3: &lt;titel&gt;: unknown key." in text
-    assert asked(server, "/preview.svg").status == 404
+    assert get(server, "/preview.svg").status == 404
 
 
 def test_the_page_is_served_with_the_script_and_stays_as_it_is(
@@ -93,7 +93,7 @@ def test_the_page_is_served_with_the_script_and_stays_as_it_is(
 ) -> None:
     """What is published is never what a server has changed."""
     made(live)
-    served = asked(server, "/index.html").read().decode()
+    served = get(server, "/index.html").read().decode()
     assert f'<script data-build="{live.name_build()}">' in served
     assert (live.folder / "index.html").read_text(encoding="utf-8") == PAGE
     assert served.replace(re.findall(r"<script data-build.*?</script>\n", served, re.DOTALL)[0], "") != served
@@ -101,7 +101,7 @@ def test_the_page_is_served_with_the_script_and_stays_as_it_is(
 
 def test_a_page_is_told_at_once_and_at_every_change(server: dev_server.Server, live: live_preview.Live) -> None:
     """A mistake, a new page, and that all is well again."""
-    answer = asked(server, live_preview.EVENTS)
+    answer = get(server, live_preview.EVENTS)
     assert answer.getheader("Content-Type") == "text/event-stream"
     assert event(answer) == {"build": "", "message": ""}
     live.announce("wrong")
@@ -130,7 +130,7 @@ def test_a_save_is_seen_and_caches_are_not(tmp_path: Path) -> None:
 
 def test_a_taken_port_ends_before_anything_is_made(server: dev_server.Server, tmp_path: Path) -> None:
     """The message comes at once, and no folder is left."""
-    said: list[str] = []
+    printed: list[str] = []
     with pytest.raises(live_preview.dev_server.LessonError, match="another program uses this port"):
-        live_preview.run_preview(tmp_path, None, server.server_port, [], said.append)
-    assert said == []
+        live_preview.run_preview(tmp_path, None, server.server_port, [], printed.append)
+    assert printed == []

@@ -20,7 +20,7 @@ NAMES = ["my-first-lesson", "123", "null", "true", "none", "1e5", "2d-conv", "a-
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty repository, and we in it."""
     (tmp_path / "config.yaml").touch()
     monkeypatch.chdir(tmp_path)
@@ -28,36 +28,36 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("slug", NAMES)
-def test_a_new_lesson_is_good(house: Path, slug: str) -> None:
+def test_a_new_lesson_is_good(project: Path, slug: str) -> None:
     """Also under names that YAML or Python would read as something else."""
     folder = new_lesson.create_lesson(Config(), slug)
     assert sorted(path.name for path in folder.iterdir()) == ["checks.py", "lesson.yaml", "model.py"]
     assert lint.lint_lesson(Config(), slug) == f"{slug}: good"
 
 
-def test_the_modeline_leads_to_the_schema(house: Path) -> None:
+def test_the_modeline_leads_to_the_schema(project: Path) -> None:
     """The first line of the recipe names a file that is there, relative to the lesson, and that the recipe fits."""
     text = (new_lesson.create_lesson(Config(), "mine") / "lesson.yaml").read_text(encoding="utf-8")
-    found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", text.splitlines()[0])
-    assert found
-    schema = canonical_json.read(house / "lessons" / "mine" / found[1])
+    modeline = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", text.splitlines()[0])
+    assert modeline
+    schema = canonical_json.read(project / "lessons" / "mine" / modeline[1])
     assert schema == recipe.schema()
     jsonschema.Draft202012Validator(schema).validate(yaml_reader.read(text, "x").value)
 
 
-def test_the_schema_alone_is_no_damaged_site(house: Path) -> None:
+def test_the_schema_alone_is_not_a_damaged_site(project: Path) -> None:
     """What is written for editors before the first publication is no page that has lost the others."""
     new_lesson.create_lesson(Config(), "mine")
     assert doctor.find_faults(Config()) == []
 
 
-def test_no_mark_is_left(house: Path) -> None:
+def test_no_mark_is_left(project: Path) -> None:
     """Every place that waits for the lesson's name has it."""
     for path in new_lesson.create_lesson(Config(), "my-own").iterdir():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\{(slug|title|class|schema)\}", text)
-    assert "class MyOwn(nn.Module)" in (house / "lessons" / "my-own" / "model.py").read_text()
-    assert 'title: "My own"' in (house / "lessons" / "my-own" / "lesson.yaml").read_text()
+    assert "class MyOwn(nn.Module)" in (project / "lessons" / "my-own" / "model.py").read_text()
+    assert 'title: "My own"' in (project / "lessons" / "my-own" / "lesson.yaml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -65,23 +65,23 @@ def test_no_mark_is_left(house: Path) -> None:
     [("My Lesson", "my-lesson"), ("softmax_2", "softmax-2"), ("-x", "x"), ("../x", "x"), ("Ü", "my-lesson"),
      ("", "my-lesson"), ("x" * 101, "x" * 100), ("a/b", "a-b"), ("verify", "my-verify"), ("site", "my-site")],
 )  # fmt: skip
-def test_what_is_no_name_is_refused_with_one_that_is(house: Path, slug: str, near: str) -> None:
+def test_an_impossible_name_is_refused_with_one_that_is_possible(project: Path, slug: str, near: str) -> None:
     """The message ends in what to type."""
     with pytest.raises(LessonError) as caught:
         new_lesson.create_lesson(Config(), slug)
     assert caught.value.message().endswith(f"Type: lessonpress new {near}")
-    assert not (house / "lessons").exists()
+    assert not (project / "lessons").exists()
 
 
-def taken(house: Path) -> None:
+def taken(project: Path) -> None:
     """A lesson's folder with a file in it."""
-    (house / "lessons" / "mine").mkdir(parents=True)
-    (house / "lessons" / "mine" / "notes.txt").write_text("mine")
+    (project / "lessons" / "mine").mkdir(parents=True)
+    (project / "lessons" / "mine" / "notes.txt").write_text("mine")
 
 
-def elsewhere(house: Path) -> None:
+def elsewhere(project: Path) -> None:
     """A folder that is no repository."""
-    (house / "config.yaml").unlink()
+    (project / "config.yaml").unlink()
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def elsewhere(house: Path) -> None:
     [(taken, "lessons/mine: this exists already. Choose another name, or go on with it: lessonpress preview lessons/m"),
      (elsewhere, "lessons: there is no such folder here, and no config.yaml. Go to the repository's root, or make")],
 )  # fmt: skip
-def test_nothing_is_written_where_it_must_not_be(house: Path, prepare: Callable[[Path], None], message: str) -> None:
+def test_nothing_is_written_where_it_must_not_be(project: Path, prepare: Callable[[Path], None], message: str) -> None:
     """A folder that exists stays as it is; outside a repository nothing is begun."""
-    prepare(house)
-    before = sorted(house.rglob("*"))
+    prepare(project)
+    before = sorted(project.rglob("*"))
     with pytest.raises(LessonError) as caught:
         new_lesson.create_lesson(Config(), "mine")
     assert caught.value.message().startswith(message)
-    assert sorted(house.rglob("*")) == before
+    assert sorted(project.rglob("*")) == before

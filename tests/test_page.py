@@ -59,16 +59,16 @@ class Outline(HTMLParser):
         return re.sub(r"\s+", " ", "".join(self.text))
 
 
-def made(told: dict[str, Any] | None = None, **sources: str) -> str:
+def render(sample: dict[str, Any] | None = None, **sources: str) -> str:
     """The page of the sample, or of a changed one."""
     shown = sources or {"model.py": SOURCE}
-    return lesson_page.render_page(told or manifest(), recipe=RECIPE, graph_svg=GRAPH, sources=shown)
+    return lesson_page.render_page(sample or manifest(), recipe=RECIPE, graph_svg=GRAPH, sources=shown)
 
 
 def bare() -> str:
     """The page of a lesson that says next to nothing."""
-    told = {"title": "Bare", "slug": "bare", "revision": REVISION, "files": {}, "experiment": None}
-    return lesson_page.render_page(told, recipe=BARE, graph_svg="", sources={})
+    sample = {"title": "Bare", "slug": "bare", "revision": REVISION, "files": {}, "experiment": None}
+    return lesson_page.render_page(sample, recipe=BARE, graph_svg="", sources={})
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
 
 def test_a_figure_says_in_words_what_it_shows() -> None:
     """The alternative text holds size, extremes with their place, and signs."""
-    text = unescape(made())
+    text = unescape(render())
     assert (
         "Words, w_i: 3 by 2 (word by feature). Smallest -1 at word cats, feature 1; largest 1 at word cats, feature 0."
         " 3 positive, 2 negative, 1 zero." in text
@@ -161,10 +161,10 @@ def test_further_axes_are_panels() -> None:
 
 def test_complex_numbers_are_one_number_each() -> None:
     """A complex array, recorded as pairs, is a table of complex numbers and has no heatmap."""
-    told = manifest()
+    sample = manifest()
     values = [[[0.5, -2.0], [1.0, 0.0]], [[0.0, 3.0], [0.0, 0.0]]]
-    told["experiment"]["cases"][0]["matrices"] = [{"label": "Z", "dtype": "complex128", "values": values}]
-    text = made(told)
+    sample["experiment"]["cases"][0]["matrices"] = [{"label": "Z", "dtype": "complex128", "values": values}]
+    text = render(sample)
     assert "<td>0.5-2i</td><td>1+0i</td>" in text
     assert text.count('class="heatmap"') == 2  # the other case's
 
@@ -179,17 +179,17 @@ def test_panels_carry_the_names_of_their_axes() -> None:
 
 def test_large_arrays_are_cropped_and_it_is_said() -> None:
     """A page shows a corner of a large matrix with the number of rows and columns in all."""
-    told = manifest()
-    told["experiment"]["cases"][0]["matrices"][0]["values"] = [[0.5] * 70 for _ in range(100)]
-    assert "The first 48 by 48 of 100 by 70 values are shown" in Outline(made(told)).words()
+    sample = manifest()
+    sample["experiment"]["cases"][0]["matrices"][0]["values"] = [[0.5] * 70 for _ in range(100)]
+    assert "The first 48 by 48 of 100 by 70 values are shown" in Outline(render(sample)).words()
 
 
 def test_arrays_in_files_are_linked() -> None:
     """An array that lives in a file of its own is described by shape, link and sample."""
-    told = manifest()
+    sample = manifest()
     apart = {"file": "values/quiet.npy", "shape": [200, 100], "sample": [0.123456, -1.0]}
-    told["experiment"]["cases"][0]["matrices"][0]["values"] = apart
-    outline = Outline(made(told))
+    sample["experiment"]["cases"][0]["matrices"][0]["values"] = apart
+    outline = Outline(render(sample))
     assert "./values/quiet.npy" in outline.values("href")
     assert "[200,100]" in outline.words()
     assert "It begins: 0.1235, -1" in outline.words()
@@ -200,20 +200,20 @@ def test_arrays_in_files_are_linked() -> None:
 )
 def test_odd_arrays_are_shown(values: Any) -> None:
     """Empty, non-finite, extreme, constant and many-axed arrays make a page as well."""
-    told = manifest()
-    for case in told["experiment"]["cases"]:
+    sample = manifest()
+    for case in sample["experiment"]["cases"]:
         case["matrices"][0]["values"] = values
         case["vectors"][0]["values"] = list(arrays.flatten(values))
-    Outline(made(told))
+    Outline(render(sample))
 
 
 def test_bars_share_one_scale() -> None:
     """Within a case a value twice as large has a bar twice as long, in whichever vector it is."""
-    told = manifest()
-    case = told["experiment"]["cases"][0]
+    sample = manifest()
+    case = sample["experiment"]["cases"][0]
     case["vectors"] = [{"id": "a", "label": "A", "values": [1.0]}, {"id": "b", "label": "B", "values": [-2.0, 0.0]}]
-    told["experiment"]["cases"] = [case]
-    bars = re.findall(r'<rect class="(?:above|below|at)" x="[\d.]+%" width="([\d.]+)%"', made(told))
+    sample["experiment"]["cases"] = [case]
+    bars = re.findall(r'<rect class="(?:above|below|at)" x="[\d.]+%" width="([\d.]+)%"', render(sample))
     widths = [float(width) for width in bars]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.02)
     assert widths[2] == 0
@@ -222,7 +222,7 @@ def test_bars_share_one_scale() -> None:
 # -- the page ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [made(), bare()], ids=["full", "bare"])
+@pytest.mark.parametrize("text", [render(), bare()], ids=["full", "bare"])
 def test_the_page_is_well_formed(text: str) -> None:
     """Elements are closed in order, ids are unique, there is one h1, no heading level is skipped."""
     outline = Outline(text)
@@ -236,7 +236,7 @@ def test_the_page_is_well_formed(text: str) -> None:
     assert [tag for tag, _ in outline.elements].count("main") == 1
 
 
-@pytest.mark.parametrize("text", [made(), bare()], ids=["full", "bare"])
+@pytest.mark.parametrize("text", [render(), bare()], ids=["full", "bare"])
 def test_links_are_relative_or_lead_to_papers(text: str) -> None:
     """Files lie beside the page; every anchor leads to an element that exists."""
     outline = Outline(text)
@@ -252,7 +252,7 @@ def test_links_are_relative_or_lead_to_papers(text: str) -> None:
 
 def test_nothing_is_loaded_and_nothing_is_styled_inline() -> None:
     """A lesson's page has no address to load from, no style attribute and no inline handler."""
-    outline = Outline(made())
+    outline = Outline(render())
     assert not outline.values("src")
     assert not outline.values("style")
     assert not [name for _, attributes in outline.elements for name in attributes if name.startswith("on")]
@@ -260,7 +260,7 @@ def test_nothing_is_loaded_and_nothing_is_styled_inline() -> None:
 
 def test_everything_that_was_recorded_is_said() -> None:
     """Title, cases, values, range, metrics, steps, checks, commands, inputs, papers, glossary and digests are there."""
-    words = Outline(made()).words()
+    words = Outline(render()).words()
     for expected in (
         "How are three words weighed?", "Warm-up", "Choose a case", "Quiet", "Loud", "A note on loud.",
         "Min -1 · Max 1",
@@ -279,7 +279,7 @@ def test_everything_that_was_recorded_is_said() -> None:
 
 def test_each_case_can_be_chosen_without_a_script() -> None:
     """There is one radio button for each case, the first is checked, and a rule shows what is chosen."""
-    text = made()
+    text = render()
     radios = [attributes for tag, attributes in Outline(text).elements if tag == "input"]
     assert [attributes["value"] for attributes in radios] == ["quiet", "loud"]
     assert ["checked" in attributes for attributes in radios] == [True, False]
@@ -288,7 +288,7 @@ def test_each_case_can_be_chosen_without_a_script() -> None:
 
 def test_what_no_case_changes_is_shown_once() -> None:
     """A matrix with equal values in every case stands above the cases, the others stand in each."""
-    outline = Outline(made())
+    outline = Outline(render())
     assert outline.values("data-matrix") == ["words", "scores", "scores"]
     assert outline.words().count("The same in every case.") == 1
 
@@ -307,22 +307,22 @@ def test_a_bare_lesson_has_no_empty_part() -> None:
 )
 def test_any_part_may_be_missing(missing: str) -> None:
     """Without any one key but the title the page is still well-formed."""
-    told: Any = manifest()
+    sample: Any = manifest()
     *path, last = missing.split(".")
-    holder = told
+    holder = sample
     for key in path:
         holder = holder[key]
     del holder[last]
     if missing == "title":
         with pytest.raises(KeyError):
-            made(told)
+            render(sample)
     else:
-        Outline(made(told))
+        Outline(render(sample))
 
 
 def test_the_data_holds_every_digit() -> None:
     """The page's data block is JSON with the recorded values unrounded and the places of every node."""
-    block = re.findall(r'<script type="application/json" id="page-data">(.*?)</script>', made())
+    block = re.findall(r'<script type="application/json" id="page-data">(.*?)</script>', render())
     data = json.loads(block[0])
     assert data["figures"]["loud/vectors/0"] == [[0.12345678901234567, 0.75, 0.125]]
     assert data["places"]["share"] == [["s0-", 15, 17, 16, 10], ["s0-", 12, 12]]
@@ -330,12 +330,12 @@ def test_the_data_holds_every_digit() -> None:
 
 def test_the_same_manifest_gives_the_same_bytes() -> None:
     """A page is a pure function of what it is given."""
-    assert made() == made()
+    assert render() == render()
 
 
 def test_a_page_is_light() -> None:
     """Without its graph and a program, a lesson with two cases weighs less than 90 kB."""
-    assert len(made().encode()) - len(GRAPH) < 90_000
+    assert len(render().encode()) - len(GRAPH) < 90_000
 
 
 # -- what must not get in --------------------------------------------------------------------------------------------
@@ -368,32 +368,32 @@ def test_hostile_text_stays_text() -> None:
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "//example.org", "data:text/html,x", ""])
 def test_a_paper_is_linked_only_to_the_web(url: str) -> None:
     """A paper with another address keeps its title and loses the link."""
-    told = manifest()
-    told["milestone"]["papers"] = [{"title": "Paper", "url": url}]
-    outline = Outline(made(told))
+    sample = manifest()
+    sample["milestone"]["papers"] = [{"title": "Paper", "url": url}]
+    outline = Outline(render(sample))
     assert "Paper" in outline.words()
     assert url not in outline.values("href")
 
 
 def test_file_names_cannot_be_schemes() -> None:
     """A file named like a script's address is still a file beside the page."""
-    told = manifest()
-    told["files"] = {"javascript:alert(1)": {"url": "/x", "sha256": "0" * 64, "bytes": 1}}
-    assert "./javascript%3Aalert%281%29" in Outline(made(told)).values("href")
+    sample = manifest()
+    sample["files"] = {"javascript:alert(1)": {"url": "/x", "sha256": "0" * 64, "bytes": 1}}
+    assert "./javascript%3Aalert%281%29" in Outline(render(sample)).values("href")
 
 
 def test_unknown_tex_stops_the_page() -> None:
-    """A lesson whose maths cannot be rendered is refused, and told where it is."""
-    told = manifest()
-    told["question"] = r"What is $\nosuchthing$?"
+    """A lesson whose maths cannot be rendered is refused, and the message says where it is."""
+    sample = manifest()
+    sample["question"] = r"What is $\nosuchthing$?"
     with pytest.raises(LessonError, match="question: unknown TeX command"):
-        made(told)
+        render(sample)
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner, max_size=3), max_leaves=5))
 def test_data_cannot_leave_its_script(value: Any) -> None:
     """JSON for a script element has no sign that HTML or an old parser of JavaScript acts on, and reads back equal."""
-    text = str(rendering.data(value))
+    text = str(rendering.embed_json(value))
     assert not re.search("[<>&\u2028\u2029\u202e]", text)
     assert json.loads(text) == value
 
@@ -411,13 +411,13 @@ def test_blanked_empties_volatile_elements_and_the_revision() -> None:
 
 def test_blanking_twice_changes_nothing_more() -> None:
     """A blanked page is its own blanked page, also for a lesson whose text imitates the mark."""
-    once = volatile.blank_page(made(poisoned(manifest())), REVISION)
+    once = volatile.blank_page(render(poisoned(manifest())), REVISION)
     assert volatile.blank_page(once, REVISION) == once
 
 
 def test_volatile_facts_are_in_volatile_elements_only() -> None:
     """A page shows the facts of machine and moment, and a blanked one has none of them left."""
-    text = made()
+    text = render()
     for fact in VOLATILE:
         assert fact in text, fact
         assert fact not in volatile.blank_page(text, REVISION), fact
@@ -425,24 +425,24 @@ def test_volatile_facts_are_in_volatile_elements_only() -> None:
 
 def test_another_machine_gives_the_same_blanked_page() -> None:
     """Where only the machine, the moment and the measured values differ, identity sees no difference."""
-    told = manifest()
-    told["provenance"] |= {
+    sample = manifest()
+    sample["provenance"] |= {
         "capturedAt": "2040-01-01T00:00:00Z", "productRevision": None, "python": "3.11.2", "torch": "2.13.0+cpu",
         "platform": {"system": "Linux", "kernel": "9"}, "cpu": {"capability": "x"}, "isolation": {"profile": "y"},
     }  # fmt: skip
-    told["checks"][0] |= {"measured": 0.0, "margin": 1e-12}
-    told["replay"]["maxDifference"] = 0.0
-    told["revision"] = "f" * 16
-    told["files"]["run.py"]["bytes"] = 1
-    assert made(told) != made()
-    assert volatile.blank_page(made(told), "f" * 16) == volatile.blank_page(made(), REVISION)
+    sample["checks"][0] |= {"measured": 0.0, "margin": 1e-12}
+    sample["replay"]["maxDifference"] = 0.0
+    sample["revision"] = "f" * 16
+    sample["files"]["run.py"]["bytes"] = 1
+    assert render(sample) != render()
+    assert volatile.blank_page(render(sample), "f" * 16) == volatile.blank_page(render(), REVISION)
 
 
 def test_a_changed_word_changes_the_blanked_page() -> None:
     """What a reader sees is part of the identity."""
-    told = manifest()
-    told["limitations"] = "Something is trained."
-    assert volatile.blank_page(made(told), REVISION) != volatile.blank_page(made(), REVISION)
+    sample = manifest()
+    sample["limitations"] = "Something is trained."
+    assert volatile.blank_page(render(sample), REVISION) != volatile.blank_page(render(), REVISION)
 
 
 # -- the pages around ------------------------------------------------------------------------------------------------
@@ -462,7 +462,7 @@ def test_the_catalogue_lists_every_lesson() -> None:
 
 
 def test_the_catalogue_does_not_depend_on_order() -> None:
-    """Lessons are sorted, so that the order in which they were found does not show."""
+    """Lessons are sorted, so that the order in which they are read does not show."""
     lessons = [manifest() | {"slug": slug, "title": slug} for slug in ("c", "a", "b")]
     assert site_pages.render_catalogue(lessons) == site_pages.render_catalogue(lessons[::-1])
 
@@ -478,8 +478,8 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
         {"revision": "a" * 16, "publishedAt": "2030-01-02T03:04:05Z", "reasons": ["source"], "note": "The *first*"},
         {"revision": "b" * 16, "publishedAt": "2031-01-02T03:04:05Z", "reasons": ["prose", "templates"], "note": None},
     ]
-    told = {"slug": "weigher", "current": "b" * 16, "pinned": None, "revisions": events}
-    outline = Outline(site_pages.render_history("weigher", "How?", told, {"b" * 16: manifest()}))
+    sample = {"slug": "weigher", "current": "b" * 16, "pinned": None, "revisions": events}
+    outline = Outline(site_pages.render_history("weigher", "How?", sample, {"b" * 16: manifest()}))
     words = outline.words()
     assert words.index("2031-01-02") < words.index("2030-01-02")
     assert "Changed: prose, templates" in words
@@ -490,5 +490,5 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
 
 def test_a_held_lesson_is_said_to_be_held() -> None:
     """A pinned lesson tells its readers that later revisions exist."""
-    told = {"current": "a" * 16, "pinned": "a" * 16, "revisions": [{"revision": "a" * 16}]}
-    assert "held at revision" in Outline(site_pages.render_history("s", "T", told, {})).words()
+    sample = {"current": "a" * 16, "pinned": "a" * 16, "revisions": [{"revision": "a" * 16}]}
+    assert "held at revision" in Outline(site_pages.render_history("s", "T", sample, {})).words()

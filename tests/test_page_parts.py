@@ -63,9 +63,9 @@ def test_reading_time_counts_words_and_figures() -> None:
 
 @given(arrays.arrays(np.float64, st.integers(0, 9), elements=st.floats(allow_nan=False)))
 def test_packed_numbers_come_back(values: np.ndarray[Any, Any]) -> None:
-    """Base64 in planes of bytes holds every bit of a float64, in half the room where float32 holds it too."""
-    told = [v if np.isfinite(v) else {"float": repr(v)} for v in values.tolist()]
-    dtype, shape, text = program.pack({"dtype": "float64", "shape": [len(values)], "values": told})
+    """Base64 in planes of bytes holds every bit of a float64, in half the space where float32 holds it too."""
+    recorded = [v if np.isfinite(v) else {"float": repr(v)} for v in values.tolist()]
+    dtype, shape, text = program.pack({"dtype": "float64", "shape": [len(values)], "values": recorded})
     size = {"float32": 4, "float64": 8}[dtype]
     planes = np.frombuffer(base64.b64decode(text), dtype=np.uint8).reshape(size, -1)
     back = np.frombuffer(planes.T.tobytes(), dtype=f"<f{size}")
@@ -82,27 +82,28 @@ def test_pictures_cover_every_way_to_fold() -> None:
     """With two nested modules there are three different pictures; with many, each is one module away."""
     nested = {"layers": [layer("a", kind="module"), layer("a.b", "a", "module"), layer("a.b.c", "a.b")],
               "connections": []}  # fmt: skip
-    found = graphs.draw_views(nested, lambda folded, ids: f"<svg>{sorted(folded)} {ids}</svg>")
-    assert set(found) == {("a",), ("a.b",)}
+    pictures = graphs.draw_views(nested, lambda folded, ids: f"<svg>{sorted(folded)} {ids}</svg>")
+    assert set(pictures) == {("a",), ("a.b",)}
     many = [layer(f"m{i}", kind="module") for i in range(6)] + [layer(f"m{i}.x", f"m{i}") for i in range(6)]
-    found = graphs.draw_views({"layers": many, "connections": []}, lambda folded, ids: f"<svg>{sorted(folded)}</svg>")
-    assert all(len(names) == 1 for names in found)
+    wide = {"layers": many, "connections": []}
+    pictures = graphs.draw_views(wide, lambda folded, ids: f"<svg>{sorted(folded)}</svg>")
+    assert all(len(names) == 1 for names in pictures)
 
 
-def test_pictures_stop_at_their_room() -> None:
+def test_pictures_stop_at_their_limit() -> None:
     """Further pictures are left out before a page gets heavy."""
     layers = [part for i in range(3) for part in (layer(f"m{i}", kind="module"), layer(f"m{i}.x", f"m{i}"))]
     heavy = "<svg>" + "x" * 15_000 + "</svg>"
     assert len(graphs.draw_views({"layers": layers, "connections": []}, lambda folded, ids: heavy)) == 1
 
 
-def test_a_case_of_its_own_way_says_what_it_called() -> None:
+def test_a_case_with_a_graph_of_its_own_says_what_it_called() -> None:
     """Nodes that only a case called, and those that it did not call, are named."""
-    told = manifest()
+    sample = manifest()
     case = {"id": "loud", "graph": {"layers": [{"id": "score"}, {"id": "extra"}]}}
-    way = graphs.compare_graphs(told, case, {"loud": "<svg><style>x</style>y</svg>"})
-    assert way is not None
-    assert (way.more, way.less, way.picture) == (("extra",), ("share",), "<svg>y</svg>")
+    own = graphs.compare_graphs(sample, case, {"loud": "<svg><style>x</style>y</svg>"})
+    assert own is not None
+    assert (own.more, own.less, own.picture) == (("extra",), ("share",), "<svg>y</svg>")
 
 
 def weight(count: int) -> tuple[int, int]:
@@ -173,16 +174,16 @@ def test_all_kernels_survive_shrinking(tmp_path: Path) -> None:
 
 def test_a_citation_is_valid_yaml_and_bibtex() -> None:
     """CITATION.cff says title, version, date and author; BibTeX escapes what TeX would read."""
-    told = {**manifest(), "title": 'A "title": 50 % & more', "curator": "Ada"}
-    cff = YAML(typ="safe").load(bundle.make_citation(told).decode())
-    assert (cff["cff-version"], cff["title"], cff["version"]) == ("1.2.0", told["title"], told["revision"])
+    sample = {**manifest(), "title": 'A "title": 50 % & more', "curator": "Ada"}
+    cff = YAML(typ="safe").load(bundle.make_citation(sample).decode())
+    assert (cff["cff-version"], cff["title"], cff["version"]) == ("1.2.0", sample["title"], sample["revision"])
     assert cff["authors"] == [{"name": "Ada"}]
-    assert "references" not in cff  # which must have authors, and nobody told any
+    assert "references" not in cff  # which must have authors, and no author is known
     paper = {"title": "On equilibrium", "authors": ["Grace", 'B. "C"'], "url": "https://example.org/paper"}
-    told["milestone"] = {**told["milestone"], "papers": [{"title": "Without"}, paper]}
-    cited = YAML(typ="safe").load(bundle.make_citation(told).decode())["references"]
+    sample["milestone"] = {**sample["milestone"], "papers": [{"title": "Without"}, paper]}
+    cited = YAML(typ="safe").load(bundle.make_citation(sample).decode())["references"]
     assert cited == [{"type": "article", **paper, "authors": [{"name": name} for name in paper["authors"]]}]
-    entry = citation.make_citation(told)
+    entry = citation.make_citation(sample)
     assert r"50 \% \& more" in entry.before
     assert entry.year == "2031"
 
@@ -205,19 +206,19 @@ def test_the_feed_is_atom() -> None:
     days = {"x": "2031-01-01T00:00:00Z", "y": "2031-01-02T00:00:00Z"}
     entries = [{**event, "revision": name, "publishedAt": day} for name, day in days.items()]
     root = ElementTree.fromstring(site_pages.render_feed(entries, title="L", base_url="https://example.org/sub"))
-    found = root.findall(f"{ATOM}entry")
-    assert [entry.findtext(f"{ATOM}id") for entry in found] == [
+    entry_elements = root.findall(f"{ATOM}entry")
+    assert [entry.findtext(f"{ATOM}id") for entry in entry_elements] == [
         f"https://example.org/sub/models/a/{name}/index.html" for name in ("y", "x")
     ]
-    assert found[0].findtext(f"{ATOM}title") == "A & B"
+    assert entry_elements[0].findtext(f"{ATOM}title") == "A & B"
     assert root.findtext(f"{ATOM}updated") == "2031-01-02T00:00:00Z"
 
 
 def test_the_sitemap_lists_pages() -> None:
     """Addresses are absolute and sorted."""
     text = site_pages.render_sitemap(["models/b/index.html", "index.html"], base_url="https://example.org")
-    found = [element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("loc")]
-    assert found == ["https://example.org/index.html", "https://example.org/models/b/index.html"]
+    addresses = [element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("loc")]
+    assert addresses == ["https://example.org/index.html", "https://example.org/models/b/index.html"]
 
 
 def test_a_lost_reader_is_led_home() -> None:
@@ -244,7 +245,7 @@ def seen(colour: str, matrix: list[list[float]]) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("kind", BLINDNESS)
-def test_colours_are_told_apart_by_all(kind: str) -> None:
+def test_everybody_can_tell_the_colours_apart(kind: str) -> None:
     """Above, below and zero differ clearly (CIE76 above 15) for three kinds of colour blindness; signs say the same."""
     tones = [seen(heatmap.colour(value, 1.0), BLINDNESS[kind]) for value in (1.0, 0.0, -1.0)]
     for one, other in itertools.combinations(tones, 2):

@@ -15,7 +15,7 @@ from tests import tiny
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with one lesson, and we in it."""
     tiny.write(tmp_path / "lessons" / "echo")
     monkeypatch.chdir(tmp_path)
@@ -33,16 +33,16 @@ def revision(folder: Path, **texts: str) -> Path:
     return folder
 
 
-def test_an_earlier_preview_is_replaced_whole(house: Path) -> None:
+def test_an_earlier_preview_is_replaced_whole(project: Path) -> None:
     """Nothing of it is left over, and nothing lies beside it."""
-    old = revision(house / "out", **{"cases.csv": "old"})
+    old = revision(project / "out", **{"cases.csv": "old"})
     (old / "__pycache__").mkdir()
     (old / "__pycache__" / "run.pyc").touch()
-    made = revision(house / "made", **{"weights.bin": "new"})
-    preview.require_free(Config(), house / "lessons" / "echo", old)
+    made = revision(project / "made", **{"weights.bin": "new"})
+    preview.require_free(Config(), project / "lessons" / "echo", old)
     preview.replace_folder(made, old)
     assert sorted(path.name for path in old.rglob("*")) == sorted(path.name for path in made.rglob("*"))
-    assert sorted(path.name for path in house.iterdir()) == ["lessons", "made", "out"]
+    assert sorted(path.name for path in project.iterdir()) == ["lessons", "made", "out"]
 
 
 REFUSED = {
@@ -60,35 +60,35 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_preview_is_put_over_nothing_of_somebodys(house: Path, case: str) -> None:
+def test_a_preview_replaces_no_file_of_another_origin(project: Path, case: str) -> None:
     """Each is refused with its reason before anything is run."""
     to, files, message = REFUSED[case]
-    revision(house / "old")
-    revision(house.parent / canonical_json.digest("{}")[:16])
+    revision(project / "old")
+    revision(project.parent / canonical_json.digest("{}")[:16])
     for name, text in files.items():
-        atomic_io.write(house / name, text)
+        atomic_io.write(project / name, text)
     with pytest.raises(LessonError) as caught:
         preview.require_folder(Config(), Path("lessons/echo"), Path(to))
     assert message in caught.value.message()
-    assert (house / "lessons" / "echo" / "lesson.yaml").is_file()
+    assert (project / "lessons" / "echo" / "lesson.yaml").is_file()
 
 
 @pytest.mark.parametrize("to", ["new", "deep/new", "empty", "old"])
-def test_new_and_empty_folders_and_earlier_previews_are_free(house: Path, to: str) -> None:
+def test_new_and_empty_folders_and_earlier_previews_are_free(project: Path, to: str) -> None:
     """These hold nothing that anybody would miss."""
-    (house / "empty").mkdir()
-    revision(house / "old")
-    assert preview.require_folder(Config(), Path("lessons/echo"), Path(to)) == house / "lessons" / "echo"
+    (project / "empty").mkdir()
+    revision(project / "old")
+    assert preview.require_folder(Config(), Path("lessons/echo"), Path(to)) == project / "lessons" / "echo"
 
 
 @pytest.mark.parametrize("path", ["lessons/echo", "lessons/echo/lesson.yaml", "echo"])
-def test_a_lesson_is_found_by_folder_recipe_or_name(house: Path, path: str) -> None:
+def test_a_lesson_is_meant_by_folder_recipe_or_name(project: Path, path: str) -> None:
     """What a newcomer types first is what is meant."""
-    assert preview.find_folder(Config(), Path(path)) == house / "lessons" / "echo"
+    assert preview.find_folder(Config(), Path(path)) == project / "lessons" / "echo"
 
 
 @pytest.mark.parametrize("path", ["lessons/ecko", "ecko"])
-def test_a_lesson_that_is_not_there_is_told_with_the_nearest(house: Path, path: str) -> None:
+def test_a_missing_lesson_is_reported_with_the_nearest_name(project: Path, path: str) -> None:
     """A slip of the pen is mended by the message."""
     with pytest.raises(LessonError) as caught:
         preview.find_folder(Config(), Path(path))
@@ -96,19 +96,20 @@ def test_a_lesson_that_is_not_there_is_told_with_the_nearest(house: Path, path: 
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [("nobody.sum", "names no case: nobody; cases: one, two"), ("one.nothing", "names no record: nothing; recorded: ")],
 )
 def test_a_wrong_expression_is_told_as_lint_tells_it(
-    house: Path, monkeypatch: pytest.MonkeyPatch, expression: str, told: str
+    project: Path, monkeypatch: pytest.MonkeyPatch, expression: str, message: str
 ) -> None:
     """Before anything runs, at the recipe's line, in words about the lesson and not about what evaluates it."""
     recipe = tiny.RECORDED.replace("title: Echo", f"title: Echo\ndescription: It is {{{{ {expression} }}}}.")
-    tiny.write(house / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS)
+    tiny.write(project / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS)
     monkeypatch.setattr(execute, "run_lesson", lambda *given: pytest.fail("something ran"))
     with pytest.raises(LessonErrors) as caught:
         preview.make_preview(Config(), Path("echo"), Path("out"))
-    assert caught.value.message().startswith(f"lessons/echo/lesson.yaml:4: description: {{{{ {expression} }}}} {told}")
+    expected = f"lessons/echo/lesson.yaml:4: description: {{{{ {expression} }}}} {message}"
+    assert caught.value.message().startswith(expected)
     with pytest.raises(LessonErrors) as linted:
         lint.lint_lesson(Config(), "echo")
     assert caught.value.message() in linted.value.message()

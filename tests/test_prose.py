@@ -31,11 +31,11 @@ def test_double_dollars_make_a_block(text: str) -> None:
 @pytest.mark.parametrize("sign", [",", ".", ";", ":"])
 def test_a_sign_behind_displayed_maths_stays_with_it(sign: str) -> None:
     """It stands inside the display, not at the beginning of the next line; a word behind it stays outside."""
-    told = prose.to_html(f"So $$x = 10$${sign} and $y${sign}")
-    display, after = told.split("</math>", 1)
+    text_html = prose.to_html(f"So $$x = 10$${sign} and $y${sign}")
+    display, after = text_html.split("</math>", 1)
     assert f">{sign}</m" in display
     assert after.startswith(" and ")
-    assert told.endswith(f"</math>{sign}</p>")
+    assert text_html.endswith(f"</math>{sign}</p>")
     assert prose.to_html("So $$x$$ and").endswith("<mi>x</mi></mrow></math> and</p>")
     assert f">{sign}</m" in prose.to_html(f"$$\nx\n$${sign}")
 
@@ -59,7 +59,7 @@ def test_money_is_no_maths(text: str) -> None:
     "tex", [r"\foo x", r"x + \undefinedcommand", r"\frac{a}{", r"\href{javascript:x}{y}", r"\style{color:red}{x}"]
 )
 def test_unknown_tex_is_an_error(tex: str) -> None:
-    """A command nobody knows, open braces, links and styles in TeX are refused with the place and the maths."""
+    """An unknown command, open braces, links and styles in TeX are refused with the place and the maths."""
     with pytest.raises(LessonError) as caught:
         prose.to_html(f"${tex}$", where="lesson.yaml:7")
     assert str(caught.value).startswith("lesson.yaml:7: ")

@@ -1,4 +1,4 @@
-"""Words that the page cannot show are told at their own line, by lint and by render alike."""
+"""Words that the page cannot show are reported at their own line, by lint and by render alike."""
 
 from __future__ import annotations
 
@@ -93,15 +93,15 @@ def test_the_whole_recipe_renders(tmp_path: Path) -> None:
 def test_every_text_is_told_at_its_line(tmp_path: Path, word: str) -> None:
     """Lint and render say the same: file, line, key, and what is wrong with the maths."""
     recipe = RECIPE.replace(f" {word}\n", " Here $\\nix$.\n")
-    told = reader.read(tiny.write(tmp_path / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS))
-    [found] = prose_check.find_unreadable(told)
+    lesson = reader.read(tiny.write(tmp_path / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS))
+    [error] = prose_check.find_unreadable(lesson)
     before = RECIPE[: RECIPE.index(f" {word}\n")]
     line = before.count("\n") + (-1 if word == "DESCRIPTION" else 1)
-    assert found.message().startswith(f"{os.path.relpath(tmp_path)}/lessons/echo/lesson.yaml:{line}: ")
-    assert "unknown TeX command '\\\\nix'" in found.message()
+    assert error.message().startswith(f"{os.path.relpath(tmp_path)}/lessons/echo/lesson.yaml:{line}: ")
+    assert "unknown TeX command '\\\\nix'" in error.message()
     with pytest.raises(LessonError) as caught:
         rendered(tmp_path, recipe)
-    assert caught.value.message() == found.message()
+    assert caught.value.message() == error.message()
 
 
 def test_a_checks_sentence_is_told_at_its_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A repository of somebody's own: what it starts with, and that nothing of its owner's is ever touched."""
+"""A new repository: what it starts with, and that no file of its owner's is ever touched."""
 
 import json
 import re
@@ -27,10 +27,10 @@ def tree(folder: Path) -> dict[str, str]:
 
 def test_a_new_folder_gets_every_file(tmp_path: Path) -> None:
     """What was promised is there, nothing else is, and the answer names each."""
-    told = repository.create_repository(tmp_path / "new" / "house")
-    written = tree(tmp_path / "new" / "house")
+    lines = repository.create_repository(tmp_path / "new" / "project")
+    written = tree(tmp_path / "new" / "project")
     assert written == repository.make_files()
-    assert {str(tmp_path / "new" / "house" / name) for name in written} <= set(told)
+    assert {str(tmp_path / "new" / "project" / name) for name in written} <= set(lines)
     assert set(written) >= {"Snakefile", "config.yaml", "README.md", "requirements.txt", ".gitignore", ".gitattributes",
                             "profiles/default/config.yaml", "scripts/check_site.sh"}  # fmt: skip
 
@@ -106,10 +106,10 @@ def test_everything_in_the_way_is_named_at_once(tmp_path: Path) -> None:
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     """A file in place of the repository itself is an error in words, and stays as it is."""
-    (tmp_path / "house").write_text("mine")
+    (tmp_path / "project").write_text("mine")
     with pytest.raises(LessonError, match="it is a file"):
-        repository.create_repository(tmp_path / "house", keep=True)
-    assert (tmp_path / "house").read_text() == "mine"
+        repository.create_repository(tmp_path / "project", keep=True)
+    assert (tmp_path / "project").read_text() == "mine"
 
 
 def test_what_is_there_can_be_kept(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_what_is_there_can_be_kept(tmp_path: Path) -> None:
     atomic_io.write(tmp_path / "README.md", "mine\n")
     repository.create_repository(tmp_path, keep=True)
     assert tree(tmp_path) == {**repository.make_files(), "README.md": "mine\n"}
-    told = repository.create_repository(tmp_path, keep=True)
-    assert [line for line in told if not line.startswith("Next:")] == []
+    lines = repository.create_repository(tmp_path, keep=True)
+    assert [line for line in lines if not line.startswith("Next:")] == []
 
 
 def test_a_repository_with_lessons_needs_no_first_one(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
         repository.create_repository(tmp_path)
     assert tree(tmp_path) == {"lessons": "(folder)", "notes.txt": "mine"}
     with pytest.raises(OSError, match="No space left"):
-        repository.create_repository(tmp_path / "deep" / "house")
+        repository.create_repository(tmp_path / "deep" / "project")
     assert not (tmp_path / "deep").exists()
 
 
@@ -207,11 +207,11 @@ def test_requirements_name_the_lessonpress_that_was_installed(kind: str, monkeyp
 
 @pytest.mark.parametrize("kind", ["index", "file", "github"])
 def test_what_is_left_to_do_is_said(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The owner's name and the wheel are asked for where they are missing, and only there."""
+    """The owner's name and the wheel are requested where they are missing, and only there."""
     monkeypatch.setattr(repository, "distribution", lambda name: Distribution(ORIGINS[kind][0]))
-    told = "\n".join(repository.create_repository(tmp_path))
-    assert ("in place of OWNER" in told) == (kind != "github")
-    assert ("put lessonpress's wheel into" in told) == (kind == "file")
+    text = "\n".join(repository.create_repository(tmp_path))
+    assert ("in place of OWNER" in text) == (kind != "github")
+    assert ("put lessonpress's wheel into" in text) == (kind == "file")
 
 
 def test_the_workflow_gives_only_what_is_asked(project: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.opening import ARGUMENTS, CHROMIUM, EVERY, LESSONS, previewed
+from tests.browser.opening import ARGUMENTS, CHROMIUM, EVERY, LESSONS, make_preview
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +16,9 @@ def browser() -> Iterator[Browser]:
     if not Path(CHROMIUM).exists():
         pytest.skip("there is no Chromium")
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def complaints() -> list[str]:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     """Give what makes a lesson's revision folder, once."""
-    return cache(lambda lesson: previewed(lesson, tmp_path_factory.mktemp(lesson.name) / "revision"))
+    return cache(lambda lesson: make_preview(lesson, tmp_path_factory.mktemp(lesson.name) / "revision"))
 
 
 @pytest.fixture(scope="session", params=LESSONS, ids=lambda lesson: lesson.name)

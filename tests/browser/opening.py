@@ -23,7 +23,7 @@ LESSONS = [path.parent for path in RECIPES if "  control:" in path.read_text(enc
 EVERY = [path.parent for path in RECIPES if path.parent in LESSONS or path.parents[1] == PROJECT / "lessons"]
 
 
-def opened(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:
+def open_page(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:
     """A fresh page that notes errors, policy violations and requests beyond the page itself."""
     shown = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}).new_page()
     if complaints is not None:
@@ -35,7 +35,7 @@ def opened(browser: Browser, address: str, complaints: list[str] | None = None, 
     return shown
 
 
-def previewed(lesson: Path, out: Path) -> Path:
+def make_preview(lesson: Path, out: Path) -> Path:
     """A lesson's complete revision folder, made by the command that a curator uses."""
     command = [sys.executable, "-m", "lessonpress", "preview", str(lesson), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=out.parent, timeout=300)
@@ -43,7 +43,7 @@ def previewed(lesson: Path, out: Path) -> Path:
     return out
 
 
-def manifest_of(revision: Path) -> dict[str, Any]:
+def read_manifest(revision: Path) -> dict[str, Any]:
     """A revision's manifest."""
-    told: dict[str, Any] = json.loads((revision / "manifest.json").read_text(encoding="utf-8"))
-    return told
+    manifest: dict[str, Any] = json.loads((revision / "manifest.json").read_text(encoding="utf-8"))
+    return manifest

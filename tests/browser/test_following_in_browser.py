@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests import tiny
-from tests.browser.opening import opened, previewed
+from tests.browser.opening import make_preview, open_page
 
 pytestmark = pytest.mark.browser
 LOST = """() => lesson.ports.flatMap(({port, name, shape}) =>
   Array.from({length: shape.reduce((n, m) => n * m, 1)}, (_, i) => [name, i, lesson.explain(port, i)])
-    .filter(([, , told]) => told.whole || !told.blocks.length).map(([name, i]) => `${name} ${i}`))"""
+    .filter(([, , shown]) => shown.whole || !shown.blocks.length).map(([name, i]) => `${name} ${i}`))"""
 # What the drawer writes for the last number of each tensor.
 SHOWN = """() => lesson.ports.map(({port, name, shape}) => {
   lesson.follow(port, shape.reduce((n, m) => n * m, 1) - 1);
@@ -93,7 +93,7 @@ def test_every_number_of_every_part_can_be_followed(
 ) -> None:
     """Whatever its padding, stride, dilation or groups, no number of a layer or call is lost, and the drawer opens."""
     lesson = tiny.write(tmp_path / "parts", recipe=RECIPE, model=model(*PARTS[name]))
-    shown = opened(browser, (previewed(lesson, tmp_path / "revision") / "index.html").as_uri())
+    shown = open_page(browser, (make_preview(lesson, tmp_path / "revision") / "index.html").as_uri())
     shown.wait_for_selector(".self-test:not(:empty)", state="attached")
     shown.set_default_timeout(60_000)
     count = len(shown.evaluate("lesson.ports"))
@@ -124,12 +124,12 @@ class Parts(nn.Module):
 def test_what_was_written_over_is_followed_to_what_wrote_it(browser: Browser, tmp_path: Path) -> None:
     """A view that is read before and after its tensor is written to leads to what stood there each time."""
     lesson = tiny.write(tmp_path / "parts", recipe=RECIPE, model=WRITTEN)
-    shown = opened(browser, (previewed(lesson, tmp_path / "revision") / "index.html").as_uri())
+    shown = open_page(browser, (make_preview(lesson, tmp_path / "revision") / "index.html").as_uri())
     shown.wait_for_selector(".self-test:not(:empty)", state="attached")
     assert shown.evaluate(LOST) == []
     read = shown.evaluate("""() => ["mul@Parts#0", "mul@Parts#1"].map((node) => {
-      const told = lesson.explain(lesson.ports.find(({name}) => name === node).port, 9);
-      const part = told.blocks.flatMap(({line}) => line ?? []).find((each) => each.port);
+      const explained = lesson.explain(lesson.ports.find(({name}) => name === node).port, 9);
+      const part = explained.blocks.flatMap(({line}) => line ?? []).find((each) => each.port);
       return [lesson.ports.find(({port}) => port === part.port).name, part.at];
     })""")
     assert read == [["getitem@Parts#0", 9], ["add_@Parts#0", 9]]

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.opening import LESSONS, manifest_of, opened
+from tests.browser.opening import LESSONS, open_page, read_manifest
 
 pytestmark = pytest.mark.browser
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
@@ -39,7 +39,7 @@ print(json.dumps([[cut(name, entry).astype(float).ravel().tolist() for entry in 
 """
 
 
-def numbers_of(figure: Any) -> list[float]:
+def read_numbers(figure: Any) -> list[float]:
     """A figure's numbers as the page gives them: a list, or a typed array that arrives as an object."""
     return list(figure.values()) if isinstance(figure, dict) else list(figure)
 
@@ -49,17 +49,17 @@ def leaves(values: Any) -> list[float]:
     return [leaf for value in values for leaf in leaves(value)] if isinstance(values, list) else [float(values)]
 
 
-def page_of(browser: Browser, revision: Path, **options: Any) -> Page:
+def open_lesson(browser: Browser, revision: Path, **options: Any) -> Page:
     """A lesson's page with its scripts started."""
-    shown = opened(browser, (revision / "index.html").as_uri() + options.pop("hash", ""), **options)
+    shown = open_page(browser, (revision / "index.html").as_uri() + options.pop("hash", ""), **options)
     shown.wait_for_selector(".self-test:not(:empty)", state="attached")
     return shown
 
 
 def live(shown: Page) -> dict[str, Any]:
     """The data with which the page computes."""
-    told: dict[str, Any] = shown.evaluate("JSON.parse(document.getElementById('page-data').textContent).live")
-    return told
+    live: dict[str, Any] = shown.evaluate("JSON.parse(document.getElementById('page-data').textContent).live")
+    return live
 
 
 def far(seen: list[float], expected: list[float]) -> float:
@@ -73,12 +73,12 @@ def far(seen: list[float], expected: list[float]) -> float:
 
 def test_live_numbers_are_the_recorded_ones(browser: Browser, any_revision: Path) -> None:
     """What the page computes for each case is what the manifest has recorded, within 1e-12."""
-    shown, told = page_of(browser, any_revision), manifest_of(any_revision)
-    for case in told["experiment"]["cases"]:
+    shown, manifest = open_lesson(browser, any_revision), read_manifest(any_revision)
+    for case in manifest["experiment"]["cases"]:
         seen = shown.evaluate("(id) => lesson.run(id)", case["id"])
         for kind in ("matrices", "vectors"):
             for numbers, entry in zip(seen[kind], case[kind], strict=True):
-                assert far(numbers_of(numbers), leaves(entry["values"])) <= 1e-12
+                assert far(read_numbers(numbers), leaves(entry["values"])) <= 1e-12
     tested = shown.evaluate("lesson.selfTest()")
     assert tested["count"] > 0
     assert tested["most"] <= 1e-12
@@ -86,8 +86,8 @@ def test_live_numbers_are_the_recorded_ones(browser: Browser, any_revision: Path
 
 def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> None:
     """For fifty random values of the control input the page and torch agree within 1e-12."""
-    shown, plan = page_of(browser, revision), json.loads((revision / "plan.json").read_text(encoding="utf-8"))
-    control = manifest_of(revision)["experiment"]["control"]
+    shown, plan = open_lesson(browser, revision), json.loads((revision / "plan.json").read_text(encoding="utf-8"))
+    control = read_manifest(revision)["experiment"]["control"]
     first = next(run for run in plan["runs"] if run["kind"] == "case")
     shape = dict(first["inputs"])[control["input"]]["shape"]
     draw = random.Random(1).uniform
@@ -96,7 +96,7 @@ def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> No
     for name, values in zip(names, sweep, strict=True):
         spec = {**dict(first["inputs"])[control["input"]], "values": np.reshape(values, shape).tolist()}
         spec.pop("fill", None)
-        inputs = [[key, spec if key == control["input"] else told] for key, told in first["inputs"]]
+        inputs = [[key, spec if key == control["input"] else given] for key, given in first["inputs"]]
         plan["runs"].append({**first, "id": name, "kind": "probe", "inputs": inputs})
     task = json.dumps([plan, str(revision), names])
     command = [sys.executable, "-c", TORCH]
@@ -104,22 +104,22 @@ def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> No
     assert done.returncode == 0, done.stderr
     for values, expected in zip(sweep, json.loads(done.stdout), strict=True):
         seen = shown.evaluate("([id, inputs]) => lesson.run(id, inputs)", [first["id"], {control["input"]: values}])
-        arrays = [numbers_of(figure) for figure in (*seen["matrices"], *seen["vectors"])]
+        arrays = [read_numbers(figure) for figure in (*seen["matrices"], *seen["vectors"])]
         assert max(far(a, b) for a, b in zip(arrays, expected, strict=True)) <= 1e-12
 
 
 def test_every_number_can_be_followed(browser: Browser, any_revision: Path) -> None:
     """Each cell of each tensor is written out from its inputs, and the written sum is the value itself."""
-    shown = page_of(browser, any_revision)
+    shown = open_lesson(browser, any_revision)
     lost = shown.evaluate("""() => lesson.ports.flatMap(({port, name, shape}) =>
       Array.from({length: Math.min(40, shape.reduce((n, m) => n * m, 1))}, (_, i) => [name, i, lesson.explain(port, i)])
-        .filter(([, , told]) => told.whole || !told.blocks.length).map(([name, i]) => `${name} ${i}`))""")
+        .filter(([, , shown]) => shown.whole || !shown.blocks.length).map(([name, i]) => `${name} ${i}`))""")
     assert lost == []
 
 
 def test_a_slider_moves_every_figure(browser: Browser, revision: Path) -> None:
     """Moving one slider changes figures in the page, marks them as live, and one click restores the record."""
-    shown = page_of(browser, revision)
+    shown = open_lesson(browser, revision)
     before = shown.locator("#example .case").first.inner_text()
     shown.locator(".knob input[type=range]").first.focus()
     shown.keyboard.press("PageUp")
@@ -132,7 +132,7 @@ def test_a_slider_moves_every_figure(browser: Browser, revision: Path) -> None:
 
 def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path) -> None:
     """A typed value gives figures whose cells are the computed numbers at four digits, and a wrong one is refused."""
-    shown = page_of(browser, revision)
+    shown = open_lesson(browser, revision)
     name = live(shown)["control"]["inputs"][0]
     shown.locator(".knob input[type=number]").first.fill("0.75")
     shown.keyboard.press("Enter")
@@ -144,18 +144,18 @@ def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path)
     vectors = shown.locator(f'.case[data-case="{case}"] figure.vector').all()
     for numbers, figure in zip(seen["vectors"], vectors, strict=True):
         cells = [float(cell.inner_text()) for cell in figure.locator("tbody td:not(.bar)").all()]
-        assert cells == pytest.approx(numbers_of(numbers), rel=6e-4)
+        assert cells == pytest.approx(read_numbers(numbers), rel=6e-4)
 
 
 def test_the_sliders_stand_as_the_input_does(browser: Browser, revision: Path) -> None:
     """On a desk the sliders of one row of the input stand in one line, those of one column below each other."""
-    shown = page_of(browser, revision)
+    shown = open_lesson(browser, revision)
     knobs = shown.locator(".panel-play").first.locator(".knob")
     places = "(knobs) => knobs.map((knob) => knob.getBoundingClientRect()).map(({left, top}) => [left, top])"
     sides = knobs.evaluate_all(places)
     name = live(shown)["control"]["inputs"][0]
-    told = next(iter(manifest_of(revision)["experiment"]["cases"]))["id"]
-    width = min(8, next((n for n in reversed(live(shown)["cases"][told]["inputs"][name][1]) if n > 1), 1))
+    first = next(iter(read_manifest(revision)["experiment"]["cases"]))["id"]
+    width = min(8, next((n for n in reversed(live(shown)["cases"][first]["inputs"][name][1]) if n > 1), 1))
     assert len({left for left, _ in sides}) == width
     assert len({top for _, top in sides}) == math.ceil(len(sides) / width)
 
@@ -170,18 +170,18 @@ def live_case(shown: Page) -> str:
 
 def test_two_cases_can_be_compared(browser: Browser, any_revision: Path) -> None:
     """The difference of two cases is shown with its largest change, which is that of the recorded values."""
-    shown, cases = page_of(browser, any_revision), manifest_of(any_revision)["experiment"]["cases"]
+    shown, cases = open_lesson(browser, any_revision), read_manifest(any_revision)["experiment"]["cases"]
     shown.select_option("#versus", cases[1]["id"])
     for at, figure in enumerate(shown.locator(f'.case[data-case="{cases[0]["id"]}"] figure.vector').all()):
         one, other = (leaves(case["vectors"][at]["values"]) for case in cases[:2])
         most = max(abs(a - b) for a, b in zip(one, other, strict=True))
-        told = re.search(r"Largest change [+−-](\S+)", figure.locator(".difference .range").inner_text())
-        assert (float(told[1]) if told else 0) == pytest.approx(most, rel=6e-4)
+        stated = re.search(r"Largest change [+−-](\S+)", figure.locator(".difference .range").inner_text())
+        assert (float(stated[1]) if stated else 0) == pytest.approx(most, rel=6e-4)
 
 
 def test_a_number_is_followed_by_keyboard(browser: Browser, any_revision: Path) -> None:
     """Enter on a cell opens how it arises, steps lead back into the graph, Escape returns to the cell."""
-    shown = page_of(browser, any_revision)
+    shown = open_lesson(browser, any_revision)
     cell = shown.locator(".case:visible tbody td[tabindex='0']").first
     cell.focus()
     shown.keyboard.press("Enter")
@@ -200,7 +200,7 @@ def test_a_number_is_followed_by_keyboard(browser: Browser, any_revision: Path) 
 
 def test_figures_can_be_saved(browser: Browser, any_revision: Path, tmp_path: Path) -> None:
     """A figure's SVG is valid XML, its PNG is a picture, and its CSV names each panel and holds every digit."""
-    shown = page_of(browser, any_revision, accept_downloads=True)
+    shown = open_lesson(browser, any_revision, accept_downloads=True)
     figure = shown.locator("figure.matrix:visible").first
     figure.locator(".save summary").click()
     files = {}
@@ -216,7 +216,7 @@ def test_figures_can_be_saved(browser: Browser, any_revision: Path, tmp_path: Pa
     )
     tables = [table.split("\r\n") for table in files["CSV"].read_bytes().decode().strip().split("\r\n\r\n")]
     rows = [line.split(",") for table in tables for line in table[1:]]
-    recorded = manifest_of(any_revision)["experiment"]["cases"][0]["matrices"][0]["values"]
+    recorded = read_manifest(any_revision)["experiment"]["cases"][0]["matrices"][0]["values"]
     assert [float(cell) for row in rows for cell in row[1:]] == leaves(recorded)
     assert len({table[0].split(",")[0] for table in tables}) == len(tables)
 
@@ -226,7 +226,7 @@ def test_figures_can_be_saved(browser: Browser, any_revision: Path, tmp_path: Pa
 
 def test_the_graph_is_used_by_keyboard(browser: Browser, any_revision: Path) -> None:
     """Arrow keys go from node to node, Enter lights one in graph and source, plus and minus zoom, F folds."""
-    shown = page_of(browser, any_revision)
+    shown = open_lesson(browser, any_revision)
     node = shown.locator('.graph g.node[tabindex="0"]')
     node.focus()
     shown.keyboard.press("ArrowDown")
@@ -250,7 +250,7 @@ def test_the_graph_is_used_by_keyboard(browser: Browser, any_revision: Path) -> 
 
 def test_a_call_in_the_source_finds_its_node(browser: Browser, any_revision: Path) -> None:
     """N in the source goes to the next call and lights its node; a click finds the innermost call at that column."""
-    shown = page_of(browser, any_revision)
+    shown = open_lesson(browser, any_revision)
     listing = shown.locator(".listing pre.numbered").first
     listing.focus()
     shown.keyboard.press("n")
@@ -261,7 +261,7 @@ def test_a_call_in_the_source_finds_its_node(browser: Browser, any_revision: Pat
 
 def test_a_word_explains_itself_at_the_readers_level(browser: Browser, any_revision: Path) -> None:
     """A term shows its meaning on focus, in the words of the chosen level, which is remembered."""
-    shown = page_of(browser, any_revision)
+    shown = open_lesson(browser, any_revision)
     if not shown.locator("a.term").count():
         pytest.skip("no term of the glossary occurs in this lesson's prose")
     term = shown.locator("a.term").first
@@ -311,10 +311,10 @@ def states(shown: Page) -> Iterator[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_state(browser: Browser, any_revision: Path, scheme: Any) -> None:
     """axe-core has no complaint about any state of the page, in light and in dark."""
-    shown = page_of(browser, any_revision, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+    shown = open_lesson(browser, any_revision, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
     shown.add_script_tag(path=AXE)
-    found = {state: shown.evaluate(RULES) for state in states(shown)}
-    assert {state: told for state, told in found.items() if told} == {}
+    broken = {state: shown.evaluate(RULES) for state in states(shown)}
+    assert {state: rules for state, rules in broken.items() if rules} == {}
 
 
 def test_the_page_asks_for_nothing_and_breaks_no_rule(
@@ -339,17 +339,17 @@ def test_the_page_asks_for_nothing_and_breaks_no_rule(
 
 def test_without_scripts_all_content_is_there(browser: Browser, any_revision: Path) -> None:
     """With scripts off every case, step, check, file and term can be read, and no empty control is shown."""
-    shown = opened(browser, (any_revision / "index.html").as_uri(), java_script_enabled=False)
-    told = manifest_of(any_revision)
-    for case in told["experiment"]["cases"]:
+    shown = open_page(browser, (any_revision / "index.html").as_uri(), java_script_enabled=False)
+    manifest = read_manifest(any_revision)
+    for case in manifest["experiment"]["cases"]:
         section = shown.locator(f'[data-case="{case["id"]}"]')
         rows = sum(len(leaves(vector["values"])) for vector in case["vectors"])
         assert section.locator(".bars tbody tr").count() == rows
-    assert shown.locator(".step").count() == len(told["steps"])
-    assert shown.locator(".checks > li").count() == len(told["checks"])
-    assert shown.locator(".glossary dt").count() == len(told["glossary"])
+    assert shown.locator(".step").count() == len(manifest["steps"])
+    assert shown.locator(".checks > li").count() == len(manifest["checks"])
+    assert shown.locator(".glossary dt").count() == len(manifest["glossary"])
     assert shown.locator("button, .play, .tools").count() == 0
-    assert shown.locator(".files tbody tr").count() >= len(told["files"]) - 1
+    assert shown.locator(".files tbody tr").count() >= len(manifest["files"]) - 1
 
 
 def test_the_page_is_valid_html(any_revision: Path) -> None:
@@ -373,14 +373,14 @@ def test_the_page_is_light(any_revision: Path) -> None:
 @pytest.mark.parametrize("width", [320, 768, 1280])
 def test_no_state_scrolls_sideways(browser: Browser, any_revision: Path, width: int) -> None:
     """On a phone, a tablet and a desk, no state of the page is wider than the window."""
-    shown = page_of(browser, any_revision, viewport={"width": width, "height": 700})
+    shown = open_lesson(browser, any_revision, viewport={"width": width, "height": 700})
     wide = {state: shown.evaluate("document.documentElement.scrollWidth") for state in states(shown)}
     assert {state: pixels for state, pixels in wide.items() if pixels > width} == {}
 
 
 def test_every_control_is_reached_by_tab(browser: Browser, any_revision: Path) -> None:
     """The Tab key reaches every button, field, slider and link that is shown, but those that arrow keys reach."""
-    shown = page_of(browser, any_revision)
+    shown = open_lesson(browser, any_revision)
     shown.evaluate("""() => { window.reached = new Set();
       addEventListener("focusin", (event) => reached.add(event.target)); }""")
     shown.keyboard.press("Tab")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from lessonpress.web.page import lesson_page, numbers, site_pages
-from tests.browser.opening import opened
+from tests.browser.opening import open_page
 from tests.page_sample import GRAPH, RECIPE, SOURCE, manifest
 
 pytestmark = pytest.mark.browser
@@ -25,13 +25,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_page_loads_one_file_and_breaks_no_rule(browser: Browser, address: str, complaints: list[str]) -> None:
     """The browser asks for nothing but the page, and its policy and script give no complaint."""
-    opened(browser, address, complaints).wait_for_timeout(200)
+    open_page(browser, address, complaints).wait_for_timeout(200)
     assert complaints == [address]
 
 
 def test_cases_change_without_a_script(browser: Browser, address: str) -> None:
     """With scripts off, a radio button shows its case and hides the other; every number is in the page."""
-    shown = opened(browser, address, java_script_enabled=False)
+    shown = open_page(browser, address, java_script_enabled=False)
     quiet, loud = shown.locator('[data-case="quiet"]'), shown.locator('[data-case="loud"]')
     assert quiet.is_visible()
     assert not loud.is_visible()
@@ -44,7 +44,7 @@ def test_cases_change_without_a_script(browser: Browser, address: str) -> None:
 
 def test_a_case_is_kept_in_the_address(browser: Browser, address: str) -> None:
     """A link to a case opens it, and choosing another one changes the link."""
-    shown = opened(browser, f"{address}#case=loud")
+    shown = open_page(browser, f"{address}#case=loud")
     assert shown.locator('[data-case="loud"]').is_visible()
     shown.get_by_label("Quiet").check()
     assert shown.url.endswith("#case=quiet")
@@ -56,7 +56,7 @@ def test_a_case_is_kept_in_the_address(browser: Browser, address: str) -> None:
 @pytest.mark.parametrize("width", [320, 768, 1280])
 def test_no_page_scrolls_sideways(browser: Browser, address: str, width: int, scripts: bool) -> None:
     """From a small phone to a desk, only tables and code scroll sideways, never the page."""
-    shown = opened(browser, address, viewport={"width": width, "height": 700}, java_script_enabled=scripts)
+    shown = open_page(browser, address, viewport={"width": width, "height": 700}, java_script_enabled=scripts)
     boxes = shown.locator("main, header, .matter, h1, figure").all()
     right = max(box["x"] + box["width"] for element in boxes if (box := element.bounding_box()))
     assert right <= width
@@ -66,7 +66,7 @@ def test_no_page_scrolls_sideways(browser: Browser, address: str, width: int, sc
 
 def test_a_step_lights_its_node_and_lines(browser: Browser, address: str) -> None:
     """The opening step is lit at first; arrow keys walk the steps and take node and lines along."""
-    shown = opened(browser, address)
+    shown = open_page(browser, address)
     lit = "[...document.querySelectorAll('.listing .lit')].map((line) => line.id)"
     on = "[...document.querySelectorAll('.graph .on')].map((node) => node.dataset.id)"
     assert shown.evaluate(on) == ["share"]
@@ -80,14 +80,14 @@ def test_a_step_lights_its_node_and_lines(browser: Browser, address: str) -> Non
     assert shown.locator(".step.chosen").get_attribute("data-step") == "share"
 
 
-def test_a_cell_tells_every_digit(browser: Browser, address: str) -> None:
+def test_a_cell_shows_every_digit(browser: Browser, address: str) -> None:
     """Focus in a table or a pointer on a heatmap reads the value unrounded, with its place."""
-    shown = opened(browser, f"{address}#case=loud")
+    shown = open_page(browser, f"{address}#case=loud")
     case = shown.locator('[data-case="loud"]')
     vector = case.locator(".vector")
     vector.locator("tbody td:not(.bar)").first.focus()
-    place, told = vector.locator(".readout").inner_text().split(" = ")
-    assert (place, float(told)) == ("[0]", 0.12345678901234567)
+    place, number = vector.locator(".readout").inner_text().split(" = ")
+    assert (place, float(number)) == ("[0]", 0.12345678901234567)
     shown.keyboard.press("ArrowDown")
     assert vector.locator(".readout").inner_text() == "[1] = 0.75"
     matrix = shown.locator('[data-matrix="words"]')
@@ -104,7 +104,7 @@ def test_numbers_are_written_as_javascript_writes_them(browser: Browser, address
     """Number(x.toPrecision(4)) and String(x) in a browser agree with our tables, over all magnitudes."""
     values = [sign * math.pi * 7**power for power in range(-320, 320, 7) for sign in (1, -1)]
     values += [0.1 * step for step in range(-40, 40)] + [1000.5, 2.0005, 99995.0, 0.0000099995, 1e21, 1e-300, 1.7e308]
-    shown = opened(browser, address)
+    shown = open_page(browser, address)
     assert shown.evaluate("(all) => all.map((x) => String(Number(x.toPrecision(4))))", values) == [
         numbers.short(value) for value in values
     ]
@@ -133,7 +133,7 @@ CONTRAST = """(selector) => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast(browser: Browser, address: str, scheme: Any) -> None:
     """In light and in dark every kind of text reaches WCAG's ratio of 4.5 against what is behind it."""
-    shown = opened(browser, address, color_scheme=scheme, reduced_motion="reduce")
+    shown = open_page(browser, address, color_scheme=scheme, reduced_motion="reduce")
     kinds = "p, a, h1, h2, h3, h4, li, dt, dd, th, td, label, legend, code, figcaption, summary, button, .code span"
     ratios = shown.evaluate(CONTRAST, kinds)
     assert len(ratios) > 100
@@ -142,7 +142,7 @@ def test_text_has_contrast(browser: Browser, address: str, scheme: Any) -> None:
 
 def test_paper_shows_everything(browser: Browser, address: str) -> None:
     """In print all cases are there with their names, in black on white, and no control is."""
-    shown = opened(browser, address)
+    shown = open_page(browser, address)
     shown.emulate_media(media="print", color_scheme="light")
     for name in ("quiet", "loud"):
         assert shown.locator(f'[data-case="{name}"] .case-name').is_visible()
@@ -156,7 +156,7 @@ def test_paper_shows_everything(browser: Browser, address: str) -> None:
 
 def test_nothing_moves_for_those_who_ask(browser: Browser, address: str) -> None:
     """With reduced motion no element has a transition and the page does not scroll smoothly."""
-    shown = opened(browser, address, reduced_motion="reduce")
+    shown = open_page(browser, address, reduced_motion="reduce")
     moving = "[...document.querySelectorAll('*')].filter((e) => getComputedStyle(e).transitionDuration !== '0s').length"
     assert shown.evaluate(moving) == 0
     assert shown.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
@@ -164,7 +164,7 @@ def test_nothing_moves_for_those_who_ask(browser: Browser, address: str) -> None
 
 def test_focus_can_be_seen(browser: Browser, address: str) -> None:
     """Each of the first forty stops of the Tab key has a visible outline or a marked label."""
-    shown = opened(browser, address)
+    shown = open_page(browser, address)
     outline = """() => {
       const at = document.activeElement;
       const seen = at.matches("input") ? at.nextElementSibling : at.matches("g") ? null : at;
@@ -180,7 +180,7 @@ def test_focus_can_be_seen(browser: Browser, address: str) -> None:
 
 def test_commands_can_be_copied(browser: Browser, address: str) -> None:
     """A copy button puts the commands on the clipboard, one a line."""
-    shown = opened(browser, address, permissions=["clipboard-read", "clipboard-write"])
+    shown = open_page(browser, address, permissions=["clipboard-read", "clipboard-write"])
     shown.locator("#repeat .copy").first.click()
     lines = shown.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[0] == "python3.11 -m venv .venv"
@@ -189,12 +189,12 @@ def test_commands_can_be_copied(browser: Browser, address: str) -> None:
 
 def test_previews_are_shown_from_a_folder(browser: Browser, tmp_path: Path, complaints: list[str]) -> None:
     """The catalogue shows its previews when it is opened as a file, and asks for nothing else."""
-    told = manifest()
-    preview = tmp_path / "models" / told["slug"] / told["revision"] / "preview.svg"
+    sample = manifest()
+    preview = tmp_path / "models" / sample["slug"] / sample["revision"] / "preview.svg"
     preview.parent.mkdir(parents=True)
     preview.write_text(GRAPH, encoding="utf-8")
     front = tmp_path / "index.html"
-    front.write_text(site_pages.render_catalogue([told]), encoding="utf-8")
-    shown = opened(browser, front.as_uri(), complaints)
+    front.write_text(site_pages.render_catalogue([sample]), encoding="utf-8")
+    shown = open_page(browser, front.as_uri(), complaints)
     assert shown.evaluate("document.querySelector('.card img').naturalWidth") > 0
     assert complaints == [front.as_uri(), preview.as_uri()]

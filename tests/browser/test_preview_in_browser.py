@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests import tiny
-from tests.browser.opening import opened
+from tests.browser.opening import open_page
 
 pytestmark = pytest.mark.browser
 PATIENCE = 60_000  # milliseconds for a page to be made on a busy machine
@@ -52,35 +52,35 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def test_the_page_follows_what_is_saved(browser: Browser, lesson: Path, address: str, complaints: list[str]) -> None:
     """First page, a mistake in the recipe, mended with another title, a check that fails, mended again."""
-    shown = opened(browser, address)
+    shown = open_page(browser, address)
     shown.on("console", lambda message: complaints.append(message.text))
     shown.on("pageerror", lambda error: complaints.append(str(error)))
-    told = shown.locator("#lessonpress-told")
+    notice = shown.locator("#lessonpress-notice")
     expect(shown).to_have_title(re.compile("What does a shift do"), timeout=PATIENCE)
-    expect(told).to_be_hidden()
+    expect(notice).to_be_hidden()
 
     edit(lesson / "lesson.yaml", "question: Does every", "qestion: Does every")
-    expect(told).to_contain_text(f"lessons/{tiny.SLUG}/lesson.yaml:4: qestion: unknown key", timeout=PATIENCE)
-    expect(told).to_contain_text("Did you mean question?")
+    expect(notice).to_contain_text(f"lessons/{tiny.SLUG}/lesson.yaml:4: qestion: unknown key", timeout=PATIENCE)
+    expect(notice).to_contain_text("Did you mean question?")
     assert "What does a shift do" in shown.title()  # the last good page stays in view
 
     edit(lesson / "lesson.yaml", "qestion: Does every", "question: Will every")
     expect(shown.locator("header .question")).to_contain_text("Will every", timeout=PATIENCE)
-    expect(told).to_be_hidden()
+    expect(notice).to_be_hidden()
 
     edit(lesson / "checks.py", '"bound": 0.5', '"bound": 500.0')
-    expect(told).to_contain_text("the check fails: measured", timeout=PATIENCE)
+    expect(notice).to_contain_text("the check fails: measured", timeout=PATIENCE)
     edit(lesson / "checks.py", '"bound": 500.0', '"bound": 0.5')
-    expect(told).to_be_hidden(timeout=PATIENCE)
+    expect(notice).to_be_hidden(timeout=PATIENCE)
     assert complaints == []
 
 
 def test_a_lesson_that_is_wrong_from_the_start_shows_why(browser: Browser, lesson: Path, address: str) -> None:
     """Without any page yet, the mistake stands in the page that waits, and the lesson comes once it is mended."""
-    shown = opened(browser, address)
+    shown = open_page(browser, address)
     edit(lesson / "model.py", "def forward(self, points, shift):", "def forward(self, points, shift:")
     expect(shown).to_have_title(re.compile("What does|no page yet"))
     expect(shown.get_by_role("alert")).to_contain_text("model.py:15", timeout=PATIENCE)
     edit(lesson / "model.py", "def forward(self, points, shift:", "def forward(self, points, shift):")
     expect(shown).to_have_title(re.compile("What does a shift do"), timeout=PATIENCE)
-    expect(shown.locator("#lessonpress-told")).to_be_hidden(timeout=PATIENCE)
+    expect(shown.locator("#lessonpress-notice")).to_be_hidden(timeout=PATIENCE)

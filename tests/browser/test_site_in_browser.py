@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from lessonpress.web.page import lesson_page, site_pages
 from tests import tiny
-from tests.browser.opening import opened, previewed
+from tests.browser.opening import make_preview, open_page
 from tests.browser.test_lessons_in_browser import AXE, RULES
 from tests.page_sample import GRAPH, RECIPE, SOURCE, manifest
 
@@ -47,10 +47,10 @@ questions:
 
 def many(count: int) -> list[dict[str, Any]]:
     """Manifests of so many lessons."""
-    told = manifest()
+    sample = manifest()
     return [
-        {**told, "slug": f"l{at}", "title": f"Lesson {at:04}", "tags": ["even" if at % 2 == 0 else "odd"],
-         "milestone": {**told["milestone"], "year": 1900 + (7 * at) % 120}}
+        {**sample, "slug": f"l{at}", "title": f"Lesson {at:04}", "tags": ["even" if at % 2 == 0 else "odd"],
+         "milestone": {**sample["milestone"], "year": 1900 + (7 * at) % 120}}
         for at in range(count)
     ]  # fmt: skip
 
@@ -59,7 +59,7 @@ def test_the_catalogue_is_searched_and_sorted(browser: Browser, tmp_path: Path) 
     """Words and topics leave the cards that fit, orders move them, and a link still leads to the lesson."""
     file = tmp_path / "index.html"
     file.write_text(site_pages.render_catalogue(many(20), base_url="https://example.org"), encoding="utf-8")
-    shown = opened(browser, file.as_uri())
+    shown = open_page(browser, file.as_uri())
     shown.get_by_label("Find").fill("lesson 0013")
     assert shown.locator(".card:not([hidden]) h3").all_text_contents() == ["Lesson 0013"]
     assert "1 of 20" in shown.locator(".finder [role=status]").inner_text()
@@ -76,7 +76,7 @@ def test_a_thousand_lessons_do_not_lag(browser: Browser, tmp_path: Path) -> None
     """With two thousand cards a typed word is answered in less than a quarter of a second."""
     file = tmp_path / "index.html"
     file.write_text(site_pages.render_catalogue(many(2000)), encoding="utf-8")
-    shown = opened(browser, file.as_uri())
+    shown = open_page(browser, file.as_uri())
     took = shown.evaluate("""() => { const find = document.getElementById("find"); const begin = performance.now();
       find.value = "0777"; find.dispatchEvent(new Event("input")); document.body.offsetHeight;
       return performance.now() - begin; }""")
@@ -88,17 +88,17 @@ def test_a_thousand_lessons_do_not_lag(browser: Browser, tmp_path: Path) -> None
 def test_axe_finds_nothing_around_the_lessons(browser: Browser, tmp_path: Path, scheme: Any) -> None:
     """The catalogue, the history and the page for a wrong address have no fault that axe knows, and are valid."""
     event = {"revision": "5eed5eed5eed5eed", "publishedAt": "2031-01-01T00:00:00Z", "reasons": ["prose"], "note": "n"}
-    told = {"slug": "l1", "current": event["revision"], "pinned": None, "revisions": [event]}
+    history = {"slug": "l1", "current": event["revision"], "pinned": None, "revisions": [event]}
     texts = {
         "catalogue": site_pages.render_catalogue(many(3)),
-        "history": site_pages.render_history("l1", "Lesson", told, {event["revision"]: manifest()}),
+        "history": site_pages.render_history("l1", "Lesson", history, {event["revision"]: manifest()}),
         "missing": site_pages.render_missing(),
         "waiting": site_pages.render_waiting("lessons/x/lesson.yaml:3: titel: unknown key."),
     }
     for name, text in texts.items():
         html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
-        shown = opened(browser, (tmp_path / f"{name}.html").as_uri(), color_scheme=scheme, bypass_csp=True)
+        shown = open_page(browser, (tmp_path / f"{name}.html").as_uri(), color_scheme=scheme, bypass_csp=True)
         shown.add_script_tag(path=AXE)
         assert shown.evaluate(RULES) == [], name
 
@@ -107,8 +107,8 @@ def test_the_catalogue_breaks_no_rule(browser: Browser, tmp_path: Path, complain
     """With its policy in force the catalogue asks for nothing but previews and complains of nothing."""
     file = tmp_path / "index.html"
     file.write_text(site_pages.render_catalogue(many(3)), encoding="utf-8")
-    opened(browser, file.as_uri(), complaints).wait_for_timeout(200)
-    kept = [told for told in complaints if "preview.svg" not in told and "ERR_FILE_NOT_FOUND" not in told]
+    open_page(browser, file.as_uri(), complaints).wait_for_timeout(200)
+    kept = [line for line in complaints if "preview.svg" not in line and "ERR_FILE_NOT_FOUND" not in line]
     assert kept == [file.as_uri()]
 
 
@@ -117,12 +117,12 @@ def branching(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The revision of a lesson whose cases take different ways."""
     folder = tmp_path_factory.mktemp("branching")
     lesson = tiny.write(folder / "branching", recipe=RECIPE_OF_BRANCHING, model=BRANCHING)
-    return previewed(lesson, folder / "revision")
+    return make_preview(lesson, folder / "revision")
 
 
-def test_a_case_that_took_another_way_is_told(browser: Browser, branching: Path) -> None:
+def test_a_case_that_took_another_way_is_described(browser: Browser, branching: Path) -> None:
     """The case says which nodes it called instead and shows its graph; the page says that it only shows records."""
-    shown = opened(browser, (branching / "index.html").as_uri() + "#case=down")
+    shown = open_page(browser, (branching / "index.html").as_uri() + "#case=down")
     words = shown.locator('[data-case="down"] .way').inner_text()
     assert "right" in words
     assert "left" in words
@@ -137,7 +137,7 @@ def test_a_case_that_took_another_way_is_told(browser: Browser, branching: Path)
 
 def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
     """A choice is right or wrong at once, a guess is measured, and without scripts the answer can be opened."""
-    shown = opened(browser, (branching / "index.html").as_uri())
+    shown = open_page(browser, (branching / "index.html").as_uri())
     question = shown.locator(".prediction").first
     right = int(question.get_attribute("data-right") or "")
     question.locator(".options button").nth(1 - right).click()
@@ -149,7 +149,7 @@ def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
     guess.get_by_label("Your guess").fill("100")
     guess.get_by_role("button", name="Check").click()
     assert guess.locator(".verdict-line").inner_text().startswith("Off by")
-    plain = opened(browser, (branching / "index.html").as_uri(), java_script_enabled=False)
+    plain = open_page(browser, (branching / "index.html").as_uri(), java_script_enabled=False)
     options = [each.bounding_box() or {} for each in plain.locator(".options li").all()]
     assert options[0]["y"] + options[0]["height"] <= options[1]["y"]  # a line each: nothing runs together
     plain.locator(".prediction summary").first.click()
@@ -158,7 +158,7 @@ def test_a_prediction_is_answered(browser: Browser, branching: Path) -> None:
 
 def test_axe_finds_nothing_in_a_page_of_records(browser: Browser, branching: Path) -> None:
     """A lesson without live numbers, with questions and two graphs, has no fault that axe knows."""
-    shown = opened(browser, (branching / "index.html").as_uri(), bypass_csp=True, reduced_motion="reduce")
+    shown = open_page(browser, (branching / "index.html").as_uri(), bypass_csp=True, reduced_motion="reduce")
     shown.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     shown.add_script_tag(path=AXE)
     for choice in shown.locator('.chooser input[type="radio"]').all():
@@ -171,7 +171,7 @@ def test_a_lesson_without_scripts_is_the_same_text(browser: Browser, tmp_path: P
     file = tmp_path / "index.html"
     text = lesson_page.render_page(manifest(), recipe=RECIPE, graph_svg=GRAPH, sources={"model.py": SOURCE})
     file.write_text(text, encoding="utf-8")
-    shown = [opened(browser, file.as_uri(), java_script_enabled=on) for on in (True, False)]
+    shown = [open_page(browser, file.as_uri(), java_script_enabled=on) for on in (True, False)]
     for part in ("#checks", "#about"):
         words = [each.locator(part).inner_text() for each in shown]
         assert words[0] == words[1]

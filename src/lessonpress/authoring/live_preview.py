@@ -96,7 +96,7 @@ def make_page(live: Live) -> str:
 def add_script(text: str, build: str) -> str:
     """A page with the script that follows, and a policy that admits this script and its one connection."""
     script = (rendering.templates_folder() / SCRIPT).read_text(encoding="utf-8")
-    admitted = f"'{rendering.hashed(script)}'"
+    admitted = f"'{rendering.hash_source(script)}'"
     text = re.sub(r"script-src (?:'none')?", f"connect-src 'self'; script-src {admitted} ", text, count=1)
     before, end, after = text.rpartition("</body>")
     return f'{before}<script data-build="{build}">{script}</script>\n{end}{after}'

@@ -8,7 +8,6 @@ import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -27,7 +26,7 @@ def templates_folder() -> Path:
     return resources.path("templates")
 
 
-def render(template: str, **view: Any) -> str:
+def render(template: str, **view: object) -> str:
     """A template filled with a view, as a complete page with its Content-Security-Policy.
 
     Lesson text arrives as values and is escaped; no template text ever comes from a lesson.
@@ -37,12 +36,12 @@ def render(template: str, **view: Any) -> str:
     return page.replace(_POLICY, _policy(page), 1)
 
 
-def text(template: str, **view: Any) -> str:
+def render_text(template: str, **view: object) -> str:
     """A template that is no page (a feed, a sitemap) filled with a view; values are escaped as in XML."""
     return prose.make_visible(_environment().get_template(template).render(**view))
 
 
-def data(value: Any) -> Markup:
+def embed_json(value: object) -> Markup:
     """JSON that may stand inside a script element: `<`, `>`, `&` and everything outside ASCII are escaped."""
     text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=True, allow_nan=False)
     for sign in "<>&":
@@ -50,13 +49,13 @@ def data(value: Any) -> Markup:
     return Markup(text)
 
 
-def inline_file(name: str) -> Markup:
+def inline_style(name: str) -> Markup:
     """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
-    return _lean((templates_folder() / name).read_text(encoding="utf-8"))
+    return _strip_style((templates_folder() / name).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=16)
-def _lean(style: str) -> Markup:
+def _strip_style(style: str) -> Markup:
     kept = (line.strip() for line in style.splitlines())
     text = "\n".join(line for line in kept if line and not re.fullmatch(r"/\*.*\*/", line))
     return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
@@ -86,7 +85,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(inline_file=inline_file, data=data)
+    environment.globals.update(inline_style=inline_style, embed_json=embed_json)
     return environment
 
 
@@ -98,9 +97,9 @@ def _policy(page: str) -> str:
 
 
 def _hashes(parts: list[str]) -> str:
-    return " ".join(f"'{hashed(part)}'" for part in dict.fromkeys(parts)) or "'none'"
+    return " ".join(f"'{hash_source(part)}'" for part in dict.fromkeys(parts)) or "'none'"
 
 
-def hashed(part: str) -> str:
+def hash_source(part: str) -> str:
     """The name by which a Content-Security-Policy admits one inline style or script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()

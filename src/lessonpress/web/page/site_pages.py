@@ -116,12 +116,13 @@ def render_feed(entries: Sequence[FeedEntry], *, title: str, base_url: str) -> s
     newest = sorted(entries, key=lambda entry: (entry["publishedAt"], entry["slug"], entry["revision"]), reverse=True)
     shown = [{**entry, "title": prose.to_text(entry["title"]), "href": f"{base_url}/models/{quote(entry['slug'])}/"
               f"{quote(entry['revision'])}/index.html"} for entry in newest[:FEED]]  # fmt: skip
-    return rendering.text("feed.xml.jinja", entries=shown, title=title, base_url=base_url)
+    return rendering.render_text("feed.xml.jinja", entries=shown, title=title, base_url=base_url)
 
 
 def render_sitemap(addresses: Sequence[str], *, base_url: str) -> str:
     """A sitemap of pages, given by their addresses relative to the site's root."""
-    return rendering.text("sitemap.xml.jinja", addresses=[f"{base_url}/{quote(each)}" for each in sorted(addresses)])
+    absolute = [f"{base_url}/{quote(each)}" for each in sorted(addresses)]
+    return rendering.render_text("sitemap.xml.jinja", addresses=absolute)
 
 
 def render_history(slug: str, title: str, history: History, manifests: Mapping[str, CatalogueEntry]) -> str:
