@@ -467,6 +467,13 @@ def test_the_catalogue_does_not_depend_on_order() -> None:
     assert site_pages.render_catalogue(lessons) == site_pages.render_catalogue(lessons[::-1])
 
 
+@pytest.mark.parametrize("missing", sorted(manifest().keys() - {"slug"}))
+def test_the_catalogue_needs_no_key_but_the_slug(missing: str) -> None:
+    """Whatever an older manifest lacks, its lesson has a card."""
+    lesson = {key: value for key, value in manifest().items() if key != missing}
+    assert "models/weigher/index.html" in Outline(site_pages.render_catalogue([lesson])).values("href")
+
+
 def test_an_empty_catalogue_says_so() -> None:
     """A new site has a front page as well."""
     assert "There is no lesson yet." in site_pages.render_catalogue([])

@@ -1,4 +1,4 @@
-"""Command new: a lesson that publishes as it stands, to be turned into somebody's own."""
+"""Command new: a lesson that publishes as it stands, to be changed into the author's own."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _perform_steps(work: LessonBuild) -> str:
 
 
 def require_free(config: Config, folder: Path, to: Path) -> None:
-    """Raise WrongUsage where a preview must not be put: over sources, over the site, over somebody's files."""
+    """Raise WrongUsage where a preview must not be put: over sources, over the site, over other files."""
     where = f"--out {os.path.relpath(to)}"
     results = Path(config.results).resolve()
     if folder == to or folder in to.parents:
@@ -127,7 +127,7 @@ def _list_foreign(folder: Path) -> Iterator[str]:
 
 
 def replace_folder(made: Path, to: Path) -> None:
-    """Put a finished folder into its place, instead of what is there: nobody sees half of it, or a mixture."""
+    """Put a finished folder into its place, instead of what is there: a reader never sees half of it, or a mixture."""
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".lessonpress-", dir=to.parent) as beside:
         new = shutil.copytree(made, Path(beside) / "new")

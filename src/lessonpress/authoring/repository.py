@@ -1,4 +1,4 @@
-"""A repository of somebody's own: the files that it starts with, written all together or not at all."""
+"""A new repository for lessons: the files that it starts with, written all together or not at all."""
 
 from __future__ import annotations
 

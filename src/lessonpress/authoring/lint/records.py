@@ -1,4 +1,4 @@
-"""What is known of recorded arrays and inputs before a run: declared shapes, and inputs that are not a number."""
+"""What is known of recorded arrays and inputs before a run: declared shapes, and inputs that hold NaN."""
 
 from __future__ import annotations
 

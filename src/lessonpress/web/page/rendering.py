@@ -50,7 +50,7 @@ def embed_json(value: object) -> Markup:
 
 
 def inline_style(name: str) -> Markup:
-    """A style sheet of ours, to stand inside the page; blank lines and whole-line comments are left out."""
+    """One of our style sheets, to be written into the page; blank lines and whole-line comments are left out."""
     return _strip_style((templates_folder() / name).read_text(encoding="utf-8"))
 
 

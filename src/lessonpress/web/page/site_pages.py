@@ -48,14 +48,13 @@ class FeedEntry(TypedDict):
 
 @dataclass(frozen=True)
 class Card:
-    """One lesson in the catalogue."""
+    """One lesson in the catalogue; a field that is shown as it is stands in `lesson` and nowhere else."""
 
-    slug: str
+    lesson: CatalogueEntry
     title: Markup
     plain_title: str
     question: Markup
     category: str
-    tags: tuple[str, ...]
     year: str
     href: str
     preview: str
@@ -152,12 +151,11 @@ def _make_card(lesson: CatalogueEntry) -> Card:
     folder = f"models/{quote(slug)}/{quote(revision)}"
     milestone = lesson.get("milestone")
     return Card(
-        slug,
+        lesson,
         Markup(prose.to_inline(title)),
         prose.to_text(title),
         Markup(prose.to_inline(lesson.get("question") or "")),
         prose.to_text(lesson.get("category") or _OTHER),
-        tuple(lesson.get("tags") or []),
         str(lesson.get("year") or (milestone.get("year") if milestone else "") or ""),
         f"{folder}/index.html",
         f"{folder}/preview.svg",
@@ -181,14 +179,14 @@ def _collect_words(lesson: CatalogueEntry) -> str:
 
 def _describe_card(at: int, card: Card, base_url: str) -> dict[str, object]:
     """A card as schema.org's LearningResource in a list."""
-    item = {"@type": "LearningResource", "name": card.plain_title, "about": list(card.tags),
+    item = {"@type": "LearningResource", "name": card.plain_title, "about": card.lesson.get("tags") or [],
             "isAccessibleForFree": True, "url": f"{base_url}/{card.href}" if base_url else card.href}  # fmt: skip
     return {"@type": "ListItem", "position": at, "item": item}
 
 
 def _order(card: Card) -> tuple[bool, str, str, str, str]:
     """By category, the nameless one last; within it by year and title."""
-    return card.category == _OTHER, card.category, card.year, card.plain_title, card.slug
+    return card.category == _OTHER, card.category, card.year, card.plain_title, card.lesson["slug"]
 
 
 def _make_retired(retirement: Retirement | None) -> Retired | None:

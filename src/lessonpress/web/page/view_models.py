@@ -195,7 +195,7 @@ def make_questions(recipe: Recipe) -> tuple[Question, ...]:
 
 
 def find_parents(manifest: Manifest) -> dict[str, str]:
-    """The modules around nodes whose ids do not tell: `a.b` is inside `a`, `add@a#0` too."""
+    """The modules around nodes whose ids do not say it: `a.b` is inside `a`, `add@a#0` too."""
     pairs = ((layer["id"], layer.get("parent")) for layer in manifest.get("layers") or [])
     return {name: parent for name, parent in pairs if parent and parent != _scope(name)}
 
