@@ -39,6 +39,11 @@ def connect(family: socket.AddressFamily, kind: socket.SocketKind, to: Any) -> N
         one.connect(to)
 
 
+def reading(name: str = "own") -> int:
+    """A descriptor that can only read; where even that is denied, Landlock's answer is the deed's."""
+    return os.open(f"{ROOM}/{name}", os.O_RDONLY)
+
+
 def handle() -> None:
     """Ask for a file's number, which needs no right on the file."""
     libc, room = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(b"\x80", 136)
@@ -82,6 +87,12 @@ DEEDS: dict[str, Callable[[], Any]] = {
     "root folder": lambda: os.chroot("/"),
     "memory file": lambda: os.memfd_create("x"),
     "handle": handle,
+    "waiting bytes": lambda: fcntl.ioctl(reading(), 0x541B, bytes(4)),  # FIONREAD, which files answer, too
+    "inode": lambda: fcntl.ioctl(reading(), 0x40087602, struct.pack("q", 7)),  # FS_IOC_SETVERSION
+    "hint": lambda: fcntl.fcntl(reading(), 1036, struct.pack("Q", 2)),  # F_SET_RW_HINT
+    "lease": lambda: fcntl.fcntl(reading(), fcntl.F_SETLEASE, fcntl.F_RDLCK),
+    "lock": lambda: fcntl.flock(reading(), fcntl.LOCK_EX | fcntl.LOCK_NB),
+    "notice": lambda: fcntl.fcntl(reading("."), fcntl.F_NOTIFY, fcntl.DN_CREATE),
     "priority": lambda: os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0)),
 }
 

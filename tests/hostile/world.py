@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from lessonpress.sandbox import process_tree
 from lessonpress.worker import kernel
-from lessonpress.worker.syscalls import NUMBERS
+from lessonpress.worker.syscalls import ABSENT, ALLOWED, BY_ARGUMENT, CONFINING
+from tests.hostile.calls import REFUSED
 
 SECRET = "correct-horse-battery-staple"
+NUMBERS = {**REFUSED, **BY_ARGUMENT, **CONFINING, **ABSENT, **ALLOWED["itself"], "467": (467, 467)}
 CALLS = ("mq_open", "process_vm_readv", "unshare", "bpf", "perf_event_open", "userfaultfd", "keyctl", "io_uring_setup",
-         "personality")  # fmt: skip
-GETPID = (39, 172)
+         "personality", "getpid")  # fmt: skip
+# What every attack may use: a system call by its name, which answers 0 or the number of what went wrong.
+CALL = """
+import ctypes as _ctypes
+_libc = _ctypes.CDLL(None, use_errno=True)
+_word = lambda value: _ctypes.c_long(value) if isinstance(value, int) else value
+call = lambda name, *given: (
+    _ctypes.get_errno() if _libc.syscall(_ctypes.c_long(_NUMBERS[name]), *map(_word, given)) < 0 else 0)
+own = __file__
+"""
 KEY = 0x1E550
 
 
@@ -61,10 +72,10 @@ class World:
             "home": str(self.home), "key": str(self.key), "repository": str(self.repository), "name": self.name,
             "port": self.listener.getsockname()[1], "datagrams": self.datagrams.getsockname()[1],
             "unix": str(self.root / "socket"), "abstract": f"\0{self.name}", "supervisor": os.getpid(),
-            "victim": self.victim.pid, "GETPID": GETPID[column], "KEY": KEY,
+            "victim": self.victim.pid, "KEY": KEY, "_NUMBERS": {name: of[column] for name, of in NUMBERS.items()},
             **{name.upper(): NUMBERS[name][column] for name in CALLS},
         }  # fmt: skip
-        return "\n".join([*(f"{name} = {value!r}" for name, value in told.items()), "own = __file__", ""])
+        return "\n".join([*(f"{name} = {value!r}" for name, value in told.items()), CALL])
 
     def look(self) -> dict[str, Any]:
         """Everything that an attack could have changed, as values to compare."""
@@ -90,7 +101,25 @@ def _files(root: Path) -> dict[str, Any]:
     for path in sorted(root.rglob("*")):
         told = path.lstat()
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path.relative_to(root))] = [told.st_mode, told.st_uid, told.st_nlink, told.st_mtime_ns, content]
+        inode = _inode(path) if path.is_file() else []
+        times = [told.st_nlink, told.st_mtime_ns]
+        found[str(path.relative_to(root))] = [told.st_mode, told.st_uid, *times, content, inode]
+    return found
+
+
+def _inode(path: Path) -> list[str]:
+    """What a descriptor that can only read can leave in a file: its version, its flags, a hint; where it has them."""
+    found = []
+    with path.open("rb") as file:
+        asked: tuple[Callable[[], bytes], ...] = (
+            lambda: fcntl.ioctl(file, 0x80087601, bytes(8)), lambda: fcntl.ioctl(file, 0x80086601, bytes(8)),
+            lambda: fcntl.fcntl(file, 1035, bytes(8)),
+        )  # fmt: skip
+        for ask in asked:
+            try:
+                found.append(ask().hex())
+            except OSError as error:
+                found.append(str(error))
     return found
 
 

@@ -9,12 +9,14 @@ import sys
 import sysconfig
 from pathlib import Path
 
+# Of its own entry in /proc only these files: others there (net, mountinfo, task) tell of the machine around it.
+OWN = ("auxv", "cmdline", "environ", "fd", "limits", "maps", "stat", "statm", "status")
 # torch needs /dev/urandom to be imported; without /proc/cpuinfo it would silently take another processor level and
 # other numbers come out.
 SYSTEM = (
     "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/etc/ld.so.cache", "/etc/ld.so.preload",
-    "/dev/urandom", "/dev/random", "/dev/null", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/self",
-    "/sys/devices/system/cpu",
+    "/dev/urandom", "/dev/random", "/dev/null", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo",
+    *(f"/proc/self/{name}" for name in OWN), "/sys/devices/system/cpu",
 )  # fmt: skip
 
 

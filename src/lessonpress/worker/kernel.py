@@ -9,7 +9,7 @@ import platform
 import struct
 import sys
 
-from .syscalls import MACHINES, NUMBERS
+from .syscalls import CONFINING, MACHINES
 
 PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE = 1, 3, 4
 PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 24, 36, 37
@@ -26,9 +26,9 @@ def machine() -> int | None:
 
 
 def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int:
-    """What the system call answers. Raises OSError with its errno, ENOSYS where this system has no such call."""
+    """What a call that confines answers. Raises OSError with its errno, ENOSYS where this system has no such call."""
     column = machine()
-    number = None if column is None else NUMBERS[name][column]
+    number = None if column is None else CONFINING[name][column]
     if number is None or _libc is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)
     return _checked(name, _libc.syscall(ctypes.c_long(number), *(_argument(value) for value in arguments)))

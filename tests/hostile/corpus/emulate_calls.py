@@ -1,0 +1,11 @@
+"""Has its own system calls handed to a handler that no filter sees."""
+
+import ctypes
+import os
+
+# control:
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(3) in (0, 1)  # PR_GET_DUMPABLE
+# attack:
+if libc.prctl(59, 1, 0, 0, 0):
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
