@@ -118,7 +118,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Config:
         site=Site(title="</script>{{ 7*7 }}", base_url="https://example.org/l"),
     )  # fmt: skip
     tiny.write(config.lesson(SLUG), recipe=mutations.written(recipe()), model=MODEL, checks=CHECKS)
-    (config.lesson(SLUG) / "{{ 7*7 }}<b>'\".py").write_text("# </script><u>\n", encoding="utf-8")
+    (config.lesson(SLUG) / "{{ 7-7 }}&lt;b&gt;'.py").write_text("# </script><u>\n", encoding="utf-8")
     assert not publish.publish(tiny.made(config, SLUG), note=visible(NASTY)).mistakes
     site.write_site(config)
     return config

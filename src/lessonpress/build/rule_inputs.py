@@ -87,7 +87,8 @@ class State:
     @functools.cached_property
     def digest(self) -> str:
         """One digest of all lessons' states, of their receipts, and of what the pages around them say of the site."""
-        told = [self.receipts(), self.odd, self.config.site.model_dump(), code_digest.digest_step("site")]
+        odd = [ascii(name) for name in self.odd]
+        told = [self.receipts(), odd, self.config.site.model_dump(), code_digest.digest_step("site")]
         return canonical_json.digest_of(told)[: code_digest.KEY]
 
     @functools.cached_property

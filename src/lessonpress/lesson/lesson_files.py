@@ -36,12 +36,13 @@ def _names(lessons: Path) -> list[str]:
         raise LessonError("config.yaml: lessons", f"there is no folder {str(lessons)!r} here",
                           "the folder that holds one folder for each lesson",
                           "Go to the repository's root, name the folder, or type: lessonpress new SLUG.")  # fmt: skip
-    return sorted(path.parent.name for path in lessons.glob("*/lesson.yaml") if not path.parent.name.startswith("."))
+    return sorted(name for name in os.listdir(lessons)
+                  if not name.startswith(".") and os.path.lexists(lessons / name / "lesson.yaml"))  # fmt: skip
 
 
 def paths(folder: Path) -> list[str]:
     """The plain files of a lesson, by their names in its folder, sorted; the same ones that `lesson.read` reads."""
-    return sorted(name for name, entry in _walk(str(folder), "") if entry.is_file())
+    return sorted(name for name, entry in _walk(str(folder), "") if _is_plain(entry))
 
 
 def entries(folder: Path) -> list[Entry]:
@@ -75,6 +76,14 @@ def _walk(folder: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                 yield from _walk(entry.path, f"{below}{entry.name}/")
             elif not entry.name.endswith((".pyc", "~")):
                 yield f"{below}{entry.name}", entry
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file that can be opened; a link to itself is none, nor one that leads nowhere."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def _content(entry: os.DirEntry[str]) -> str:

@@ -18,7 +18,7 @@ from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, W
 from lessonpress.core.settings import TAKEN
 from lessonpress.core.source_map import Path as Where
 from lessonpress.core.source_map import Placed
-from lessonpress.lesson import lesson_files, validation_messages
+from lessonpress.lesson import file_names, lesson_files, validation_messages
 from lessonpress.lesson.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
 
 RECIPE = "lesson.yaml"
@@ -32,8 +32,7 @@ RESERVED = frozenset({
     "ro-crate-metadata.json", "provenance.intoto.json", "CITATION.cff",
 })  # fmt: skip
 RESERVED_FOLDERS = frozenset({"worker", "values", ".vscode"})
-# Controls, direction overrides, halves of characters (bytes that are no UTF-8), and Windows' separator.
-_ODD = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_TAKEN, _TAKEN_FOLDERS = ({file_names.folded(name) for name in names} for names in (RESERVED, RESERVED_FOLDERS))
 
 
 @dataclass(frozen=True)
@@ -105,6 +104,8 @@ def _no_recipe(folder: Path) -> LessonError:
         known = [path.parent.name for path in folder.parent.glob(f"*/{RECIPE}")]
         fix = suggestions.did_you_mean(folder.name, known) or f"To begin it, type: lessonpress new {folder.name}"
         return WrongUsage(where, "there is no such folder", "the name of a lesson", fix)
+    if os.path.lexists(folder / RECIPE):
+        return LessonError(f"{where}/{RECIPE}", "this is a link or no file", "a plain file", "Put one in its place.")
     other = next((name for name in ("lesson.yml", "Lesson.yaml", "lesson.json") if (folder / name).is_file()), "")
     kind = LessonError if other else WrongUsage  # a lesson with a mistake, or no lesson
     return kind(where, f"no {RECIPE} here", "every lesson's folder holds one", f"Rename {other}." if other else "")
@@ -147,7 +148,13 @@ def _plain(value: Any) -> Any:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """The lesson's files: everything in its folder but caches and hidden files. Links are refused."""
+    """The lesson's files: everything in its folder but caches and hidden files.
+
+    Raises LessonError for a link, the folder itself included, and for names that some system cannot have.
+    """
+    if folder.is_symlink():
+        raise LessonError(os.path.relpath(folder), "the lesson's folder is a link", "a plain folder",
+                          "Put the folder itself in its place.")  # fmt: skip
     out: dict[str, bytes] = {}
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if f != "__pycache__" and not f.startswith("."))
@@ -156,14 +163,9 @@ def _files(folder: Path) -> dict[str, bytes]:
             relative = path.relative_to(folder).as_posix()
             if name.startswith(".") or name.endswith((".pyc", "~")):
                 continue
-            if odd := _ODD.search(relative):
-                raise LessonError(os.path.relpath(path), f"the file's name holds {odd.group()!a}",
-                                  "names that every system can show and unpack", "Rename the file.")  # fmt: skip
+            _require_name(path, relative)
             if path.is_symlink() or not path.is_file():
                 raise LessonError(os.path.relpath(path), "this is a link or a special file", "plain files only")
-            if relative in RESERVED or relative.split("/")[0] in RESERVED_FOLDERS:
-                raise LessonError(os.path.relpath(path), "a published file has this name", "another name",
-                                  "Rename yours.")
             if path.stat().st_size > MAX_FILE_BYTES or len(out) >= MAX_FILES:
                 raise LessonError(os.path.relpath(path), "too large or too many files",
                                   f"at most {MAX_FILES} files of {MAX_FILE_BYTES} bytes")  # fmt: skip
@@ -171,7 +173,21 @@ def _files(folder: Path) -> dict[str, bytes]:
         for link in folders:
             if Path(root, link).is_symlink():
                 raise LessonError(os.path.relpath(Path(root, link)), "this is a link", "plain folders only")
+    for name, other in file_names.collisions(out):
+        raise LessonError(os.path.relpath(folder / name), f"systems that fold names take it for {other}",
+                          "names that differ in more than case or the composition of characters",
+                          "Rename one of them.")  # fmt: skip
     return out
+
+
+def _require_name(path: Path, name: str) -> None:
+    """Raises LessonError for a file's name that a published file has, or that some system cannot have."""
+    if wrong := file_names.fault(name):
+        raise LessonError(os.path.relpath(path), wrong, "names that every system can show and unpack",
+                          "Rename the file.")  # fmt: skip
+    folded = file_names.folded(name)
+    if folded in _TAKEN or folded.split("/")[0] in _TAKEN_FOLDERS:
+        raise LessonError(os.path.relpath(path), "a published file has this name", "another name", "Rename yours.")
 
 
 def _recipe(placed: Placed, name: str) -> Recipe:
