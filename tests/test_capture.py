@@ -4,6 +4,7 @@ import base64
 import copy
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessonpress.core import canonical_json
+from lessonpress.graph import drawing, graph, layout
 from lessonpress.sandbox import capture
 from lessonpress.worker import recorded
 from tests import tiny
 
 PLAN = tiny.plan()
+FILES = {"model.py": b"\n".join([b"x" * 24] * 9)}
 
 
 def answer() -> dict[str, Any]:
@@ -39,6 +42,8 @@ def read_whole(found: dict[str, Any]) -> None:
             assert array.nbytes == len(base64.b64decode(found["blobs"][value["blob"]]))
         for call in run.run["calls"]:
             assert call["inside"] is None or call["inside"] < len(run.run["calls"])
+    drawn = graph.build_graph(found)
+    assert {c["source"] for c in drawn["connections"]} <= {layer["id"] for layer in drawn["layers"]}
     for path, module in found["modules"].items():
         steps = 0
         while module["parent"] is not None:
@@ -48,7 +53,7 @@ def read_whole(found: dict[str, Any]) -> None:
 
 def test_a_good_answer_is_accepted_as_it_is() -> None:
     """Validation changes nothing."""
-    assert capture.validated(copy.deepcopy(ANSWER), PLAN) == ANSWER
+    assert capture.validated(copy.deepcopy(ANSWER), PLAN, FILES) == ANSWER
     read_whole(ANSWER)
 
 
@@ -121,7 +126,7 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
     """Whatever part is replaced, removed or doubled: Malformed, or everything in it can still be read."""
     forged = mutated(ANSWER, path, change)
     try:
-        found = capture.validated(forged, PLAN)
+        found = capture.validated(forged, PLAN, FILES)
     except capture.Malformed:
         return
     read_whole(found)
@@ -140,12 +145,17 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
 def test_no_document_at_all_raises_anything_else(document: Any) -> None:
     """Documents that were never an answer are Malformed too."""
     with pytest.raises(capture.Malformed):
-        capture.validated(document, PLAN)
+        capture.validated(document, PLAN, FILES)
 
 
 def value(forged: dict[str, Any]) -> dict[str, Any]:
     """The first value of the execution."""
     return forged["runs"]["execution"]["values"][0]
+
+
+def place(forged: dict[str, Any]) -> dict[str, Any]:
+    """The place of the execution's second call."""
+    return forged["runs"]["execution"]["calls"][1]["at"]
 
 
 FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -190,6 +200,23 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a module without a parent": lambda a: a["modules"]["part"].update(parent=None),
     "code as a structure": lambda a: a["runs"]["one"].update(output={"__reduce__": ["os.system", "x"]}),
     "one key too many": lambda a: a.update(provenance={}),
+    "a line that would keep a reader's browser busy for hours": lambda a: place(a).update(endLine=2_000_000_000),
+    "a line beyond the file": lambda a: place(a).update(line=10, endLine=10),
+    "a line before the first": lambda a: place(a).update(line=0),
+    "an end before the beginning": lambda a: place(a).update(line=5, endLine=4),
+    "a column beyond its line": lambda a: place(a).update(endColumn=26),
+    "a column before the first": lambda a: place(a).update(column=0),
+    "a file of somebody else": lambda a: place(a).update(file="../../../etc/passwd"),
+    "a file that the run did not have": lambda a: place(a).update(file="checks.py"),
+    "a module in a file of somebody else": lambda a: a["modules"]["part"].update(source={**place(a), "file": "x.py"}),
+    "an output without its source": lambda a: a["runs"]["one"].update(output={"tensor": 4}),
+    "an argument without its source": lambda a: a["runs"]["one"]["calls"][1].update(args=[{"tensor": 0}]),
+    "a source that made no tensor": lambda a: a["runs"]["one"]["calls"][3].update(out=None),
+    "a source that is no parameter of the run": lambda a: a["runs"]["one"]["calls"][1].update(
+        args=[{"tensor": 0, "from": [["param", "weight"]]}]
+    ),
+    "a name that fills a page": lambda a: a["runs"]["one"]["calls"][1].update(layer="a." * 501),
+    "a text that fills a book": lambda a: a["runs"]["one"]["calls"][1].update(args=["x" * 100_001]),
 }
 
 
@@ -199,7 +226,55 @@ def test_a_forged_answer_is_refused(forgery: str) -> None:
     forged = copy.deepcopy(ANSWER)
     FORGERIES[forgery](forged)
     with pytest.raises(capture.Malformed):
-        capture.validated(forged, PLAN)
+        capture.validated(forged, PLAN, FILES)
+
+
+def many_modules(forged: dict[str, Any], number: int) -> None:
+    """More modules than anybody has."""
+    forged["modules"].update({f"m{i}": forged["modules"]["part"] for i in range(number)})
+
+
+def many_calls(forged: dict[str, Any], number: int) -> None:
+    """More layers than anybody has, each fed by the one before it."""
+    calls = forged["runs"]["execution"]["calls"]
+    calls += [{**calls[1], "layer": f"m{i}", "args": [{"tensor": 2, "from": [[len(calls) + i - 1, ""]]}]}
+              for i in range(number)]  # fmt: skip
+
+
+def many_sources(forged: dict[str, Any], number: int) -> None:
+    """Every layer fed by all before it."""
+    many_calls(forged, 2 * int(number**0.5))
+    for at, call in enumerate(forged["runs"]["execution"]["calls"][4:], 4):
+        call["args"] = [{"tensor": 2, "from": [[source, ""] for source in range(2, at)]}]
+
+
+@pytest.mark.parametrize(("forge", "number"), [(many_modules, 100_000), (many_calls, 20_000), (many_sources, 60_000)])
+def test_an_answer_beyond_all_measure_is_refused_at_once(forge: Callable[..., None], number: int) -> None:
+    """A hundred thousand forged modules took 55 seconds of the parent's time."""
+    forged = copy.deepcopy(ANSWER)
+    forge(forged, number)
+    start = time.process_time()
+    with pytest.raises(capture.Malformed, match="more"):
+        capture.validated(forged, PLAN, FILES)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("forge", [many_modules, many_calls, many_sources])
+def test_a_large_answer_is_drawn_in_bounded_time(forge: Callable[..., None]) -> None:
+    """What is allowed costs seconds, not hours."""
+    forged = copy.deepcopy(ANSWER)
+    forge(forged, 2_000)
+    start = time.process_time()
+    drawn = graph.build_graph(capture.validated(forged, PLAN, FILES))
+    placed = layout.place_graph(drawn["layers"], drawn["connections"])
+    drawing.draw_svg(drawn["layers"], drawn["connections"], placed, title="large")
+    assert time.process_time() - start < 10
+
+
+def test_a_line_of_a_million_parts_is_not_read() -> None:
+    """Sixty megabytes of empty lists would be gigabytes of memory."""
+    with pytest.raises(capture.Malformed, match="parts"):
+        capture.loads(b"[" + b"[]," * capture.PARTS + b"[]]")
 
 
 def test_deep_structures_are_refused() -> None:
@@ -210,14 +285,14 @@ def test_deep_structures_are_refused() -> None:
     forged = copy.deepcopy(ANSWER)
     forged["runs"]["one"]["output"] = deep
     with pytest.raises(capture.Malformed, match="deep"):
-        capture.validated(forged, PLAN)
+        capture.validated(forged, PLAN, FILES)
     params: dict[str, Any] = {}
     for _ in range(200):
         params = {"a": params}
     forged = copy.deepcopy(ANSWER)
     forged["modules"]["part"]["params"] = params
     with pytest.raises(capture.Malformed, match="deep"):
-        capture.validated(forged, PLAN)
+        capture.validated(forged, PLAN, FILES)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple
         plan_file = scratch / "plan.json"
         plan_file.write_text(canonical_json.compact(plan), encoding="utf-8")
         (scratch / "empty").mkdir()
+        files = {file["path"]: (copied / file["path"]).read_bytes() for file in select_readable(source)}
         arguments = [str(plan_file), str(copied), str(mutants)]
         ended = sandbox.run(sandbox.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
     if ended.limit or len(ended.lines) < 2:
@@ -45,7 +46,7 @@ def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             place = find_recipe_place(answer["error"], plan, folder)
             raise worker_errors.of_lesson(answer["error"], folder, what, ended, place)
-        recorded = capture.answered(answer, plan)
+        recorded = capture.answered(answer, plan, files)
         if len(ended.lines) != 3:
             raise worker_errors.of_process(folder, what, ended)
     except capture.Malformed as error:

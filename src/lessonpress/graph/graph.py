@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from lessonpress.replay import operations
@@ -53,7 +55,7 @@ class _Graph:
             "layers": [*inputs, *self._layers(), self._output()],
             "connections": [{"id": f"edge-{n}", **connection} for n, connection in enumerate(connections, 1)],
             "idle": [path for path in self.modules
-                     if path and path not in ran and not self._has_running(path) and not self._in_leaf(path)],
+                     if path and path not in ran and path not in self._running and not self._in_leaf(path)],
             "unusedInputs": [layer["id"] for layer in inputs if layer["id"] not in used],
         }  # fmt: skip
 
@@ -150,8 +152,10 @@ class _Graph:
     def _frames(self) -> Iterator[Mapping[str, Any]]:
         return (self.modules[path] for path in self.of_layer if path in self.modules)
 
-    def _has_running(self, path: str) -> bool:
-        return any(other.startswith(path + ".") for other in self.of_layer)
+    @functools.cached_property
+    def _running(self) -> Set[str]:
+        """Every path above a layer that ran."""
+        return {path[: dot.start()] for path in self.of_layer for dot in re.finditer(r"\.", path)}
 
     def _in_leaf(self, path: str) -> bool:
         return any(self.modules[parent]["leaf"] for parent in self._above(path))

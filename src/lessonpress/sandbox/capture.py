@@ -7,9 +7,12 @@ import binascii
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
+
+from lessonpress.worker import recorded
 
 BYTES = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
@@ -27,6 +30,11 @@ STRUCTS = tuple(set(keys.split()) for keys in (
     "record fields", "slice", "ellipsis", "dtype", "complex", "float", "opaque",
 ))  # fmt: skip
 DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
+# What an answer may hold, so that the work on it has a bound: parts of its JSON, characters of a name and of a text,
+# modules, calls of all runs, layers of one run, and pairs of layers of which one feeds the other, of all runs.
+PARTS, NAME, TEXT = 4_000_000, 1_000, 100_000
+MODULES, CALLS, LAYERS, PAIRS = 5_000, 200_000, 5_000, 50_000
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class Malformed(Exception):
@@ -35,6 +43,8 @@ class Malformed(Exception):
 
 def loads(line: bytes) -> Any:
     """Strict JSON: no duplicate keys, no number that is none, no half characters, bounded depth. Raises Malformed."""
+    if line.count(b",") + line.count(b"[") + line.count(b"{") > PARTS:
+        raise Malformed(f"more than {PARTS} parts")
     try:
         value = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
         if b"\\ud" in line or b"\\uD" in line:
@@ -62,22 +72,22 @@ def _finite(text: str) -> float:
     return value
 
 
-def answered(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What the lesson recorded, out of the worker's answer. Raises Malformed."""
+def answered(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the lesson recorded, out of the worker's answer; `files` are those that it ran. Raises Malformed."""
     if not isinstance(answer, dict) or answer.keys() != {"ok"}:
         raise Malformed("the answer has other keys than ok")
-    return validated(answer["ok"], plan)
+    return validated(answer["ok"], plan, files)
 
 
-def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer's `ok` part, checked against the plan and against itself; raises Malformed.
+def validated(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The answer's `ok` part, checked against the plan, the lesson's files and itself; raises Malformed.
 
     Runs and their kinds are those of the plan; every value's bytes have the size of its shape and dtype and the digest
-    by which they are named; every number that refers to a value or a call refers to one.
+    by which they are named; every number that refers to a value or a call refers to one, every place to a line.
     """
     if not isinstance(answer, dict) or answer.keys() != {"runs", "modules", "blobs"}:
         raise Malformed("the answer has other keys than runs, modules, blobs")
-    blobs = sizes(answer["blobs"])
+    blobs, bounds = sizes(answer["blobs"]), _Bounds(measure_lines(files))
     planned = {run["id"]: run for run in plan["runs"]}
     if not isinstance(answer["runs"], dict) or list(answer["runs"]) != list(planned):
         raise Malformed("the answer's runs are not the plan's")
@@ -86,9 +96,29 @@ def validated(answer: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
         for key in ("kind", "seed", "dtype", "mode"):
             if run[key] != planned[name][key] or type(run[key]) is not type(planned[name][key]):
                 raise Malformed(f"run {name} says another {key} than the plan")
-        _run(run, blobs, [name for name, _ in planned[name]["inputs"]])
-    _modules(answer["modules"])
+        _run(run, blobs, [name for name, _ in planned[name]["inputs"]], bounds)
+    _modules(answer["modules"], bounds)
     return answer
+
+
+@dataclass
+class _Bounds:
+    """The lesson's lines, by file, and what the answer has used of what it may hold."""
+
+    lines: Mapping[str, Sequence[int]]  # the bytes of each line, of which a column is never beyond the end
+    calls: int = 0
+    pairs: int = 0
+
+    def take_run(self, calls: Sequence[Mapping[str, Any]], pairs: Set[tuple[str, str]]) -> None:
+        """Count one run's calls, and the pairs of layers of which one feeds the other."""
+        self.calls, self.pairs = self.calls + len(calls), self.pairs + len(pairs)
+        if self.calls > CALLS or self.pairs > PAIRS or len({call["layer"] for call in calls}) > LAYERS:
+            raise Malformed("more calls, layers or connections than a lesson has")
+
+
+def measure_lines(files: Mapping[str, bytes]) -> dict[str, list[int]]:
+    """How many bytes each line of each file has."""
+    return {name: [len(line) for line in _LINE_END.split(data)] for name, data in files.items()}
 
 
 def sizes(blobs: Any) -> dict[str, int]:
@@ -105,21 +135,25 @@ def sizes(blobs: Any) -> dict[str, int]:
     return out
 
 
-def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str]) -> None:
+def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str], bounds: _Bounds) -> None:
     for value in _list(run["values"], "values"):
         described(value, blobs)
     values, calls = len(run["values"]), _list(run["calls"], "calls")
     if not calls:
         raise Malformed("a run without calls")
-    reach = _Reach(values, len(calls), inputs)
-    for number, call in enumerate(calls):
-        _call(call, number, reach)
+    held = {f"{kind[:-1]}:{name}" for kind in ("params", "buffers") for name, _ in _items(run[kind], kind)}
+    reach = _Reach(values, len(calls), inputs, frozenset(held), bounds)
     given = _list(run["inputs"], "inputs")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in given) or [name for name, _ in given] != inputs:
         raise Malformed("the inputs are not the plan's")
-    for _, struct in given:
+    for name, struct in given:
         _struct(struct, reach, 0, 0)
-    _struct(run["output"], reach, len(calls), 0)
+        reach.add_input(name, struct)
+    for number, call in enumerate(calls):
+        _call(call, number, reach)
+        reach.add_call(call)
+    bounds.take_run(calls, reach.pairs)
+    _struct(run["output"], reach, len(calls), 0, reader="")
     for kind in ("params", "buffers"):
         for _, number in _items(run[kind], kind):
             if not (_count(number) and number < values):
@@ -133,6 +167,29 @@ class _Reach:
     values: int
     calls: int
     inputs: list[str]
+    held: frozenset[str]  # `param:NAME` and `buffer:NAME` of the run
+    bounds: _Bounds
+    leaves: set[str] = field(default_factory=set)  # the tensors of its inputs
+    layers: list[str | None] = field(default_factory=list)  # of the calls so far; None for one that is not drawn
+    pairs: set[tuple[str, str]] = field(default_factory=set)  # layers (or origins) of which one feeds the other
+
+    def add_call(self, call: Mapping[str, Any]) -> None:
+        """Remember a call that later ones may read from, if it is a node of the graph: no frame, and it made a tensor."""
+        tensors = (isinstance(leaf, dict) and "tensor" in leaf for _, leaf in recorded.leaves(call["out"]))
+        self.layers.append(call["layer"] if call["kind"] != "module" and any(tensors) else None)
+
+    def add_input(self, name: str, struct: Any) -> None:
+        """Remember the tensors of an input, by the paths at which the graph shows them."""
+        self.leaves.update(f"{name}.{path}" if path else name for path, leaf in recorded.leaves(struct)
+                           if isinstance(leaf, dict) and "tensor" in leaf)  # fmt: skip
+
+    def read(self, source: Sequence[Any], reader: str) -> None:
+        """A layer reads what an earlier call made, or an input or parameter."""
+        origin, path = source
+        layer = origin if isinstance(origin, str) else self.layers[origin]
+        if layer is None or (origin == "input" and path not in self.leaves):
+            raise Malformed("a source that holds no tensor")
+        self.pairs.add((layer, reader))
 
 
 def described(value: Any, blobs: Mapping[str, int]) -> None:
@@ -152,20 +209,22 @@ def described(value: Any, blobs: Mapping[str, int]) -> None:
 def _call(call: Any, number: int, reach: _Reach) -> None:
     _keys(call, CALL_KEYS, "a call")
     kinds = ("layer", "op", "module", "outside")
-    if not (isinstance(call["layer"], str) and isinstance(call["op"], str)) or call["kind"] not in kinds:
+    if not (_name(call["layer"]) and _name(call["op"])) or call["kind"] not in kinds:
         raise Malformed("a call without a layer, operation or kind")
     if call["inside"] is not None and not (_count(call["inside"]) and call["inside"] < number):
         raise Malformed("a call inside one that has not begun")
-    _place(call["at"])
+    _place(call["at"], reach.bounds)
     for struct in (*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values()):
-        _struct(struct, reach, number, 0)  # what a call reads was made by an earlier one
+        _struct(struct, reach, number, 0, reader=call["layer"])  # what a call reads was made by an earlier one
     _struct(call["out"], reach, reach.calls, 0)
 
 
-def _struct(struct: Any, reach: _Reach, before: int, depth: int) -> None:
-    """A structure whose tensors come from calls numbered below `before`."""
+def _struct(struct: Any, reach: _Reach, before: int, depth: int, reader: str | None = None) -> None:
+    """A structure whose tensors come from calls numbered below `before`; what a `reader` reads says from which."""
     if depth > DEPTH:
         raise Malformed("a structure nests too deeply")
+    if isinstance(struct, str) and len(struct) > TEXT:
+        raise Malformed(f"a text of more than {TEXT} characters")
     if struct is None or isinstance(struct, (bool, int, float, str)):
         return
     if not isinstance(struct, dict) or struct.keys() not in STRUCTS:
@@ -173,29 +232,33 @@ def _struct(struct: Any, reach: _Reach, before: int, depth: int) -> None:
     if "tensor" in struct:
         if not (_count(struct["tensor"]) and struct["tensor"] < reach.values):
             raise Malformed("a tensor without a value")
+        if reader is not None and "from" not in struct:
+            raise Malformed("a tensor that is read without a source")
         for source in _list(struct.get("from", []), "from"):
             _source(source, reach, before)
+            if reader is not None:
+                reach.read(source, reader)
         if "born" in struct:
             _source(struct["born"], reach, before)
         if struct.get("unread", True) is not True:
             raise Malformed("an argument that is neither read nor unread")
     for kind in ("tuple", "list", "slice"):
         for item in _list(struct.get(kind, []), kind):
-            _struct(item, reach, before, depth + 1)
+            _struct(item, reach, before, depth + 1, reader)
     for kind in ("dict", "fields"):
         for pair in _list(struct.get(kind, []), kind):
             if not (isinstance(pair, list) and len(pair) == 2):
                 raise Malformed("an entry without key and value")
-            _struct(pair[0], reach, before, depth + 1)
-            _struct(pair[1], reach, before, depth + 1)
+            _struct(pair[0], reach, before, depth + 1, reader)
+            _struct(pair[1], reach, before, depth + 1, reader)
     _leaf(struct)
 
 
 def _leaf(struct: Mapping[str, Any]) -> None:
     """The forms that hold no structures."""
     for kind in ("opaque", "dtype", "record"):
-        if not isinstance(struct.get(kind, ""), str):
-            raise Malformed(f"{kind} is no text")
+        if not isinstance(struct.get(kind, ""), str) or len(struct.get(kind, "")) > TEXT:
+            raise Malformed(f"{kind} is no text, or a long one")
     if struct.get("float", "NaN") not in NON_FINITE or struct.get("ellipsis", True) is not True:
         raise Malformed("a number or ellipsis of no known kind")
     parts = _list(struct.get("complex", [0.0, 0.0]), "complex")
@@ -213,19 +276,21 @@ def _source(source: Any, reach: _Reach, before: int) -> None:
         return
     if origin == "input" and any(path == name or path.startswith(f"{name}.") for name in reach.inputs):
         return
-    if origin not in ("param", "buffer"):
+    if origin not in ("param", "buffer") or f"{origin}:{path}" not in reach.held:
         raise Malformed("a source that is no earlier call, input or parameter")
 
 
-def _modules(modules: Any) -> None:
+def _modules(modules: Any, bounds: _Bounds) -> None:
+    if isinstance(modules, dict) and len(modules) > MODULES:
+        raise Malformed(f"more than {MODULES} modules")
     for path, module in _items(modules, "modules"):
         _keys(module, MODULE_KEYS, f"module {path:.80}")
-        _place(module["source"])
+        _place(module["source"], bounds)
         parent = module["parent"]
         above = isinstance(parent, str) and parent in modules and len(parent) < len(path)
         if not (above or (path == "" and parent is None)):
             raise Malformed("a module whose parent is not above it")
-        if not isinstance(module["class"], str) or not isinstance(module["leaf"], bool):
+        if not (_name(path) and _name(module["class"])) or not isinstance(module["leaf"], bool):
             raise Malformed("a module without a class")
         if not all(isinstance(name, str) for name in _list(module["aliases"], "aliases")):
             raise Malformed("an alias that is no text")
@@ -245,12 +310,25 @@ def _plain(value: Any, depth: int) -> None:
         _plain(item, depth + 1)
 
 
-def _place(place: Any) -> None:
+def _place(place: Any, bounds: _Bounds) -> None:
+    """A place in the lesson's own files, whose lines and columns are there."""
     if place is None:
         return
     _keys(place, PLACE_KEYS, "a place")
     if not isinstance(place["file"], str) or not all(_count(place[key]) for key in PLACE_KEYS - {"file"}):
         raise Malformed("a place without file and lines")
+    lines = bounds.lines.get(place["file"])
+    if lines is None:
+        raise Malformed("a place in a file that is none of the lesson's")
+    first, last = place["line"], place["endLine"]
+    if not 1 <= first <= last <= len(lines):
+        raise Malformed("a place at a line that its file does not have")
+    if not (1 <= place["column"] <= lines[first - 1] + 1 and 1 <= place["endColumn"] <= lines[last - 1] + 1):
+        raise Malformed("a place at a column that its line does not have")
+
+
+def _name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= NAME
 
 
 def _keys(value: Any, keys: set[str], what: str) -> None:

@@ -3,7 +3,10 @@
 
 import os
 
+import world
+
 # control:
-os.getuid()
+assert world.call("getpid") == 0
 # attack:
-os.umask(0o22)
+if number := world.call("umask", 0o22):
+    raise OSError(number, os.strerror(number))
