@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessonpress.worker import recorded
-
 BYTES = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
@@ -31,9 +29,10 @@ STRUCTS = tuple(set(keys.split()) for keys in (
 ))  # fmt: skip
 DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
 # What an answer may hold, so that the work on it has a bound: parts of its JSON, characters of a name and of a text,
-# modules, calls of all runs, layers of one run, and pairs of layers of which one feeds the other, of all runs.
+# modules, calls of all runs, layers of one run, and pairs of layers of which one feeds the other, of all runs,
+# and parts of one argument or result.
 PARTS, NAME, TEXT = 4_000_000, 1_000, 100_000
-MODULES, CALLS, LAYERS, PAIRS = 5_000, 200_000, 5_000, 50_000
+MODULES, CALLS, LAYERS, PAIRS, STRUCTURE = 5_000, 200_000, 5_000, 50_000, 100_000
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -147,13 +146,13 @@ def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str], bo
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in given) or [name for name, _ in given] != inputs:
         raise Malformed("the inputs are not the plan's")
     for name, struct in given:
-        _struct(struct, reach, 0, 0)
-        reach.add_input(name, struct)
+        _struct(struct, reach, 0, name)
+        reach.leaves.update(reach.take_tensors())
     for number, call in enumerate(calls):
         _call(call, number, reach)
-        reach.add_call(call)
     bounds.take_run(calls, reach.pairs)
-    _struct(run["output"], reach, len(calls), 0, reader="")
+    _struct(run["output"], reach, len(calls), reader="")
+    reach.take_tensors()
     for kind in ("params", "buffers"):
         for _, number in _items(run[kind], kind):
             if not (_count(number) and number < values):
@@ -170,18 +169,21 @@ class _Reach:
     held: frozenset[str]  # `param:NAME` and `buffer:NAME` of the run
     bounds: _Bounds
     leaves: set[str] = field(default_factory=set)  # the tensors of its inputs
-    layers: list[str | None] = field(default_factory=list)  # of the calls so far; None for one that is not drawn
+    layers: list[str | None] = field(default_factory=list)  # of the calls so far; None for one that is no node
     pairs: set[tuple[str, str]] = field(default_factory=set)  # layers (or origins) of which one feeds the other
+    parts: list[str] = field(default_factory=list)  # paths in the structure at hand; empty but for its tensors
 
-    def add_call(self, call: Mapping[str, Any]) -> None:
-        """Remember a call that later ones may read from, if it is a node of the graph: no frame, and it made a tensor."""
-        tensors = (isinstance(leaf, dict) and "tensor" in leaf for _, leaf in recorded.leaves(call["out"]))
-        self.layers.append(call["layer"] if call["kind"] != "module" and any(tensors) else None)
+    def take_part(self, path: str, *, tensor: bool) -> None:
+        """Count a part of a structure: each has a path, and later readers list them all."""
+        if len(self.parts) >= STRUCTURE or len(path) > NAME:
+            raise Malformed("a structure with more parts, or longer names, than a lesson has")
+        self.parts.append(f"{path}!" if tensor else "")
 
-    def add_input(self, name: str, struct: Any) -> None:
-        """Remember the tensors of an input, by the paths at which the graph shows them."""
-        self.leaves.update(f"{name}.{path}" if path else name for path, leaf in recorded.leaves(struct)
-                           if isinstance(leaf, dict) and "tensor" in leaf)  # fmt: skip
+    def take_tensors(self) -> list[str]:
+        """The paths of the tensors in the structure that was walked last."""
+        found = [path[:-1] for path in self.parts if path]
+        self.parts.clear()
+        return found
 
     def read(self, source: Sequence[Any], reader: str) -> None:
         """A layer reads what an earlier call made, or an input or parameter."""
@@ -215,43 +217,59 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
         raise Malformed("a call inside one that has not begun")
     _place(call["at"], reach.bounds)
     for struct in (*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values()):
-        _struct(struct, reach, number, 0, reader=call["layer"])  # what a call reads was made by an earlier one
-    _struct(call["out"], reach, reach.calls, 0)
+        _struct(struct, reach, number, reader=call["layer"])  # what a call reads was made by an earlier one
+        reach.take_tensors()
+    _struct(call["out"], reach, reach.calls)
+    # A frame is no node of the graph, nor an operation that made no tensor: nothing is read from them.
+    reach.layers.append(call["layer"] if reach.take_tensors() and call["kind"] != "module" else None)
 
 
-def _struct(struct: Any, reach: _Reach, before: int, depth: int, reader: str | None = None) -> None:
+def _struct(
+    struct: Any, reach: _Reach, before: int, path: str = "", depth: int = 0, reader: str | None = None
+) -> None:
     """A structure whose tensors come from calls numbered below `before`; what a `reader` reads says from which."""
     if depth > DEPTH:
         raise Malformed("a structure nests too deeply")
     if isinstance(struct, str) and len(struct) > TEXT:
         raise Malformed(f"a text of more than {TEXT} characters")
+    reach.take_part(path, tensor=isinstance(struct, dict) and "tensor" in struct)
     if struct is None or isinstance(struct, (bool, int, float, str)):
         return
     if not isinstance(struct, dict) or struct.keys() not in STRUCTS:
         raise Malformed("a structure of no known kind")
     if "tensor" in struct:
-        if not (_count(struct["tensor"]) and struct["tensor"] < reach.values):
-            raise Malformed("a tensor without a value")
-        if reader is not None and "from" not in struct:
-            raise Malformed("a tensor that is read without a source")
-        for source in _list(struct.get("from", []), "from"):
-            _source(source, reach, before)
-            if reader is not None:
-                reach.read(source, reader)
-        if "born" in struct:
-            _source(struct["born"], reach, before)
-        if struct.get("unread", True) is not True:
-            raise Malformed("an argument that is neither read nor unread")
+        _tensor(struct, reach, before, reader)
+    for key, part in _parts(struct):
+        _struct(part, reach, before, f"{path}.{key}" if path else key, depth + 1, reader)
+    _leaf(struct)
+
+
+def _parts(struct: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The parts of a container with their keys as a path shows them; keys of a mapping are parts, too."""
     for kind in ("tuple", "list", "slice"):
-        for item in _list(struct.get(kind, []), kind):
-            _struct(item, reach, before, depth + 1, reader)
+        yield from ((str(at), item) for at, item in enumerate(_list(struct.get(kind, []), kind)))
     for kind in ("dict", "fields"):
         for pair in _list(struct.get(kind, []), kind):
             if not (isinstance(pair, list) and len(pair) == 2):
                 raise Malformed("an entry without key and value")
-            _struct(pair[0], reach, before, depth + 1, reader)
-            _struct(pair[1], reach, before, depth + 1, reader)
-    _leaf(struct)
+            if isinstance(pair[0], (dict, list)):
+                yield "", pair[0]  # is valid, hence not too deep to be written
+            yield str(pair[0]), pair[1]
+
+
+def _tensor(struct: Mapping[str, Any], reach: _Reach, before: int, reader: str | None) -> None:
+    if not (_count(struct["tensor"]) and struct["tensor"] < reach.values):
+        raise Malformed("a tensor without a value")
+    if reader is not None and "from" not in struct:
+        raise Malformed("a tensor that is read without a source")
+    for source in _list(struct.get("from", []), "from"):
+        _source(source, reach, before)
+        if reader is not None:
+            reach.read(source, reader)
+    if "born" in struct:
+        _source(struct["born"], reach, before)
+    if struct.get("unread", True) is not True:
+        raise Malformed("an argument that is neither read nor unread")
 
 
 def _leaf(struct: Mapping[str, Any]) -> None:
