@@ -39,28 +39,29 @@ from lessonpress import sandbox
 from lessonpress.cli import commands
 from lessonpress.core.settings import Isolation, Limits
 
-def look(told):
-    print(json.dumps({"pid": os.getpid(), "folder": os.getcwd(), "words": told.words, "word": os.environ.get("WORD"),
+def look(arguments):
+    print(json.dumps({"pid": os.getpid(), "folder": os.getcwd(), "words": arguments.names,
+                      "word": os.environ.get("WORD"),
                       "input": sys.stdin.read(), "size": len(os.environ.get("LONG", ""))}))
     print("on the other", file=sys.stderr)
 
-def wait(told):
-    open(told.words[0] + ".begun", "w").close()
-    while not os.path.exists(told.words[0]):
+def wait(arguments):
+    open(arguments.names[0] + ".begun", "w").close()
+    while not os.path.exists(arguments.names[0]):
         time.sleep(0.01)
-    look(told)
+    look(arguments)
 
-def fault(told):
+def fault(arguments):
     raise KeyError("ours")
 
-def talk(told):
+def talk(arguments):
     while True:
         commands.say("words " * 1000)
 
 commands.COMMANDS |= {"talk": talk,
-    "look": look, "wait": wait, "fault": fault, "end": lambda told: sys.exit(int(told.words[0])),
-    "words": lambda told: sys.exit("a reason"), "kill": lambda told: os.kill(os.getpid(), signal.SIGKILL),
-    "warm": lambda told: (sandbox.warm(sandbox.JUDGE, Limits(), Isolation()), look(told)),
+    "look": look, "wait": wait, "fault": fault, "end": lambda arguments: sys.exit(int(arguments.names[0])),
+    "words": lambda arguments: sys.exit("a reason"), "kill": lambda arguments: os.kill(os.getpid(), signal.SIGKILL),
+    "warm": lambda arguments: (sandbox.warm(sandbox.JUDGE, Limits(), Isolation()), look(arguments)),
 }
 """
 

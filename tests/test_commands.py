@@ -196,7 +196,7 @@ def test_a_mistake_in_a_run_is_a_result(typed: Typed, run: None) -> None:
         code, out, err = typed(verb, SLUG, "--key", key)
         assert (code, err) == (0, "")
         told.append(out)
-    assert told == ["echo: hash: a mistake, which is told at the end\n", *[""] * 5]
+    assert told == ["echo: hash: a mistake, which is reported at the end\n", *[""] * 5]
     assert (typed.room / "hash.log").read_text() == told[0]
     code, out, err = typed("mistakes", "--receipt", "work/good/x.json")
     assert (code, out) == (1, "The lesson failed.\n")
@@ -208,7 +208,7 @@ def test_what_a_gate_refuses_is_a_mistake_too(typed: Typed, run: None) -> None:
     """Publishing says it, and the run goes on to its end."""
     with tiny.standing_in(check=Made({"checks": [tiny.verdict(1.5)]})):
         assert typed("publish", SLUG, "--key", typed.key)[:2] == (
-            0, "echo: publish: a mistake, which is told at the end\n",
+            0, "echo: publish: a mistake, which is reported at the end\n",
         )  # fmt: skip
     code, _, err = typed("mistakes")
     assert (code, "the check fails: measured 1.5" in err) == (1, True)

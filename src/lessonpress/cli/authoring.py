@@ -1,4 +1,4 @@
-"""What an author types: begin a repository or a lesson, read it closely, look at it as it grows, look at the site."""
+"""The commands for authors: start a repository or a lesson, lint it, preview it, show the site."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Where it lies; made where it is missing.", metavar="[DIR]")] = HERE,
     keep: Annotated[bool, typer.Option("--keep", help="Keep what is there already and add the rest.")] = False,
 ) -> None:
-    """Begin a repository of one's own: settings, rules by reference, one lesson that publishes, CI."""
+    """Start a repository of your own: settings, rules by reference, one lesson that publishes, CI."""
     from lessonpress.authoring import repository
 
     say("\n".join(repository.create_repository(folder, keep=keep)))
@@ -28,7 +28,7 @@ def new(
     slug: Annotated[str, typer.Argument(help="The lesson's name: a-z, 0-9, hyphens.", metavar="SLUG")],
     config: ConfigFile = CONFIG,
 ) -> None:
-    """Begin a lesson: a small one that publishes as it stands."""
+    """Start a lesson: a small one that publishes as it stands."""
     from lessonpress.authoring import new_lesson
 
     folder = new_lesson.create_lesson(commands.read_settings(config), slug)
@@ -52,7 +52,7 @@ def preview(
     watch: Annotated[bool, typer.Option("--watch", help="Serve the page and make it anew on every save.")] = False,
     port: Port = 8001, config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
-    """Take any lesson folder through everything but publishing; with --watch, follow what is saved."""
+    """Do everything but publishing with any lesson folder; with --watch, again on every save."""
     from lessonpress.authoring import live_preview
     from lessonpress.authoring import preview as previewer
 

@@ -1,7 +1,7 @@
-"""Has the servers of a Snakemake run do one command: what the rules' `lessonpress …` is while Snakemake runs.
+"""Sends one command to the server of a Snakemake run: this is the rules' `lessonpress …` while Snakemake runs.
 
-A file that Python runs with nothing imported (`python -I -S command_client.py check SLUG`), so that it starts in
-milliseconds. It starts the run's server where there is none, hands it its words, environment and open files, and ends
+Python runs this file with nothing imported (`python -I -S command_client.py check SLUG`), so that it starts in
+milliseconds. It starts the run's server where there is none, sends its arguments, environment and open files, and exits
 with the code that comes back.
 """
 
@@ -15,12 +15,12 @@ REFUSED = "the server of this run does not start"
 
 
 def main() -> int:
-    """Do the command of the command line; answers its exit code."""
+    """Have the command of the command line done; returns its exit code."""
     folder, pid, start = os.environ["LESSONPRESS_RUN"].rsplit("|", 2)
     server = connect(folder, pid, start)
     here = os.open(".", os.O_RDONLY)
-    words = [os.fsencode(word) for word in sys.argv[1:]]
-    payload = b"\0".join([b"%d" % len(words), *words, *(k + b"=" + v for k, v in os.environb.items())])
+    arguments = [os.fsencode(word) for word in sys.argv[1:]]
+    payload = b"\0".join([b"%d" % len(arguments), *arguments, *(k + b"=" + v for k, v in os.environb.items())])
     handed = b"".join(number.to_bytes(4, sys.byteorder) for number in (here, 1, 2))
     head = len(payload).to_bytes(4, "little")
     server.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handed)])
@@ -51,11 +51,11 @@ def connect(folder: str, pid: str, start: str) -> _socket.socket:
 
 
 def has_ended(child: int) -> bool:
-    """Whether a server that was started here has ended since another one was quicker. Exits where it failed."""
-    found, status = os.waitpid(child, os.WNOHANG)
+    """Whether a server that was started here has ended because another one was quicker. Exits where it failed."""
+    process, status = os.waitpid(child, os.WNOHANG)
     if status:
         raise SystemExit(REFUSED)
-    return found != 0
+    return process != 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A command line, typed or of a rule: does what it says, and tells a user's mistake without a traceback."""
+"""Runs a command line, of a person or of a rule; a user's mistake becomes a message without a traceback."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lessonpress.core.errors import LessonError
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Do what a command line says; the option parser is imported only where there is something to parse."""
-    verb = arguments[0] if arguments else ""
-    told = commands.parse_arguments(arguments[1:]) if verb in commands.COMMANDS else None
+    """Run a command line; the option parser is imported only where there is something to parse."""
+    name = arguments[0] if arguments else ""
+    parsed = commands.parse_arguments(arguments[1:]) if name in commands.COMMANDS else None
     commands.OVERRIDES.clear()  # of the command before this one
-    if told and bool(told.words) == (verb not in commands.WITHOUT_WORDS):
-        words = told
-        report_errors(lambda: commands.COMMANDS[verb](words))
+    if parsed and bool(parsed.names) == (name not in commands.WITHOUT_NAMES):
+        known = parsed
+        report_errors(lambda: commands.COMMANDS[name](known))
         return
     from lessonpress.cli import main
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """A command line without its `--set KEY=VALUE`, and the values of these; every command takes them."""
+    """A command line without its `--set KEY=VALUE`, which every command takes, and the values of these."""
     rest, values, words = list[str](), list[str](), iter(arguments)
     for word in words:
         if word == "--set" and (value := next(words, None)) is not None:
@@ -39,7 +39,7 @@ def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def report_errors(act: Callable[[], object]) -> None:
-    """Run something; a user's mistake is its message on standard error and its exit code, never a traceback."""
+    """Call `act`; a user's mistake becomes a message on standard error and an exit code, never a traceback."""
     try:
         act()
     except LessonError as error:
@@ -49,6 +49,6 @@ def report_errors(act: Callable[[], object]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        told = commands.describe_os_error(error)
-        print(told.message(), file=sys.stderr)
-        sys.exit(told.code)
+        described = commands.describe_os_error(error)
+        print(described.message(), file=sys.stderr)
+        sys.exit(described.code)

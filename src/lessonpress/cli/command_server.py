@@ -1,9 +1,9 @@
-"""`python -m lessonpress.cli.command_server FOLDER PID START`: does the commands of one Snakemake run, warm.
+"""`python -m lessonpress.cli.command_server FOLDER PID START`: a Snakemake run's commands, without start-up.
 
-The process that listens imports nothing of ours but this; it forks a worker for every command that comes while all
-others are busy. A worker does one command after the other, keeps what it has imported, and keeps the servers that it
-started for lesson code (`supervise.kept`): each has its own, so that none sweeps away another one's processes. All end
-when the process that is Snakemake ends, however that happens.
+The process that listens imports no module of ours but this and the log; it forks a worker for every command that comes
+while all others are busy. A worker does one command after the other, keeps what it has imported, and keeps the servers
+that it started for lesson code (`sandbox.kept`): each worker has its own, so that none ends another one's processes.
+All of them end when the Snakemake process ends, however that happens.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from typing import Any
 
 from lessonpress.core import run_log
 
-HANDED = 3  # open files with each command: working folder, standard output, standard error
+OPEN_FILES = 3  # that come with each command: working folder, standard output, standard error
 DONE = b"."
-LOCK_GRACE = 60.0  # seconds in which a folder may not be locked yet
-END_GRACE = 1.0  # seconds that workers have to tidy up
+LOCK_GRACE = 60.0  # seconds in which a new folder may not be locked yet
+END_GRACE = 1.0  # seconds in which workers can clean up
 POLL = 1.0  # seconds between two looks at Snakemake where the system cannot tell its end
 
 
@@ -43,7 +43,7 @@ class Worker:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in the kernel's ticks, since its id may be given to another one. Empty elsewhere."""
+    """When a process started, in the kernel's ticks: its id may be used again. Empty where the system cannot tell."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
@@ -55,8 +55,8 @@ def main() -> None:
     folder, pid, start = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     os.setsid()
     folder.mkdir(mode=0o700, exist_ok=True)
-    told = folder.lstat()
-    if told.st_uid != os.getuid() or stat.S_IMODE(told.st_mode) != 0o700 or not stat.S_ISDIR(told.st_mode):
+    status = folder.lstat()
+    if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) != 0o700 or not stat.S_ISDIR(status.st_mode):
         sys.exit(f"{folder} is not this user's own folder")
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -64,7 +64,7 @@ def main() -> None:
     except OSError:
         return  # another one was quicker
     _detach(folder)
-    _sweep(folder)
+    _remove_stale_folders(folder)
     listener = socket.socket(socket.AF_UNIX)
     (folder / "socket").unlink(missing_ok=True)
     listener.bind(str(folder / "socket"))
@@ -76,13 +76,13 @@ def main() -> None:
             _serve(listener, life, workers)
     finally:
         listener.close()
-        _end(workers)
+        _end_workers(workers)
         run_log.note("ended")
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove the folders that killed servers of this user have left; a living one holds the lock on its own."""
+def _remove_stale_folders(folder: Path) -> None:
+    """Remove the folders that killed servers of this user have left; a running server holds the lock on its own."""
     for other in folder.parent.glob(f"{folder.name.split('-run-')[0]}-run-*"):
         with contextlib.suppress(OSError):
             handle = os.open(other, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -96,7 +96,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _detach(folder: Path) -> None:
-    """Take nothing from the terminal any more, and write to a log beside Snakemake's own."""
+    """Leave the terminal: read nothing from it, and write to a log beside Snakemake's own."""
     log = run_log.begin(Path(".snakemake", "log", f"{folder.name}.log"))
     null = os.open(os.devnull, os.O_RDONLY)
     for number, source in ((0, null), (1, log), (2, log)):
@@ -106,7 +106,7 @@ def _detach(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _watch_process(pid: int, start: str) -> Iterator[int | None]:
-    """A descriptor that can be read when a process ends; None where there is none, after its end at once."""
+    """A descriptor that becomes readable when a process ends (or has ended); None where the system has none."""
     try:
         life = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -127,22 +127,22 @@ def _serve(listener: socket.socket, life: int | None, workers: list[Worker]) -> 
     parent = int(sys.argv[2])
     while True:
         watched: list[Any] = [listener, *([life] if life is not None else []), *(worker.control for worker in workers)]
-        found = select.select(watched, [], [], None if life is not None else POLL)[0]
-        if life in found or (life is None and not _alive(parent)):
+        ready = select.select(watched, [], [], None if life is not None else POLL)[0]
+        if life in ready or (life is None and not _alive(parent)):
             return
-        for worker in [worker for worker in workers if worker.control in found]:
+        for worker in [worker for worker in workers if worker.control in ready]:
             if _has_done(worker):
                 worker.busy = False
             else:
                 _reap(worker, workers)
-        if listener in found:
+        if listener in ready:
             command = listener.accept()[0]
             with command:
-                _give(command, listener, life, workers)
+                _assign(command, listener, life, workers)
 
 
 def _has_done(worker: Worker) -> bool:
-    """Whether a worker says that it has done its command; it says nothing, or less, when it has died."""
+    """Whether a worker reports that its command is done; a dead worker reports nothing."""
     try:
         return worker.control.recv(1) == DONE
     except OSError:  # it died before it took the command
@@ -157,8 +157,8 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _give(command: socket.socket, listener: socket.socket, life: int | None, workers: list[Worker]) -> None:
-    """Let a worker do a command: one that has nothing to do, or a new one."""
+def _assign(command: socket.socket, listener: socket.socket, life: int | None, workers: list[Worker]) -> None:
+    """Give a command to a worker that has nothing to do, or to a new one."""
     while True:
         idle = next((worker for worker in workers if not worker.busy), None)
         worker = idle or _start(command, listener, life, workers)
@@ -196,7 +196,7 @@ def _start(command: socket.socket, listener: socket.socket, life: int | None, wo
 
 
 def _die_with(parent: int) -> None:
-    """Be killed when the process that listens ends, however it does."""
+    """Have this process killed when the process that listens ends, however that happens."""
     from lessonpress.worker import kernel
 
     if kernel.LINUX:
@@ -213,8 +213,8 @@ def _reap(worker: Worker, workers: list[Worker]) -> None:
     run_log.note(f"worker {worker.pid} has died")
 
 
-def _end(workers: list[Worker]) -> None:
-    """Let workers end by themselves, and kill those that do not."""
+def _end_workers(workers: list[Worker]) -> None:
+    """Let the workers end by themselves, and kill those that do not."""
     for worker in workers:
         worker.control.close()
     end = time.monotonic() + END_GRACE
@@ -235,16 +235,16 @@ def run_worker(control: socket.socket) -> None:
         while handed := socket.recv_fds(control, 1, 1)[1]:
             with socket.socket(fileno=handed[0]) as command, contextlib.suppress(ConnectionError):
                 try:
-                    code = _do(command)
-                finally:  # before whoever asked hears it: their next command must find this worker free
+                    code = _do_command(command)
+                finally:  # before the client gets its answer: its next command must find this worker free
                     control.sendall(DONE)
                 command.sendall(bytes([code]))
 
 
-def _do(command: socket.socket) -> int:
-    """Do one command with the open files and the environment of whoever asks; its exit code."""
-    head, files, _, _ = socket.recv_fds(command, 4, HANDED)
-    if len(files) != HANDED:
+def _do_command(command: socket.socket) -> int:
+    """Do one command with the open files and the environment of the client; returns its exit code."""
+    head, files, _, _ = socket.recv_fds(command, 4, OPEN_FILES)
+    if len(files) != OPEN_FILES:
         raise ConnectionError("half a command")
     size = int.from_bytes(head, "little")
     payload = command.recv(size, socket.MSG_WAITALL)
@@ -260,7 +260,7 @@ def _do(command: socket.socket) -> int:
     try:
         for number, file in ((1, files[1]), (2, files[2])):
             os.dup2(file, number)
-        return _code([os.fsdecode(word) for word in words])
+        return _run_command([os.fsdecode(word) for word in words])
     finally:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):  # whoever reads it is gone, or the disk is full: the next one is not
@@ -272,7 +272,7 @@ def _do(command: socket.socket) -> int:
         os.chdir("/")
 
 
-def _code(words: list[str]) -> int:
+def _run_command(words: list[str]) -> int:
     from lessonpress.cli import command_line
 
     begin = time.monotonic()

@@ -1,7 +1,7 @@
-"""The commands that the rules call, without an option parser to import; `cli` has them too, and those for people.
+"""The commands that the rules call, without the import of an option parser; `main` has them too, and all others.
 
-`python -m lessonpress check SLUG` comes here. Where Snakemake runs, a lesson's mistake is a result that the last rule
-tells (`mistakes`), and the command succeeds; typed by a person it ends with the mistake.
+`python -m lessonpress check SLUG` comes here. In a Snakemake run a lesson's mistake is a result: the command succeeds,
+and the last rule (`mistakes`) reports it. A command that a person types fails with the mistake.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from lessonpress.core.settings import Config
 
 CONFIG = Path("config.yaml")
-OVERRIDES: list[str] = []  # what `--set` said on a command line that the option parser read
+OVERRIDES: list[str] = []  # the values of `--set` on a command line that the option parser read
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a rule's command is told: lessons or files, the key that Snakemake knows, a receipt to write, settings."""
+    """A rule's command: lessons or files by name, the key that Snakemake knows, a receipt to write, settings."""
 
-    words: tuple[str, ...]
+    names: tuple[str, ...]
     key: str | None = None
     receipt: Path | None = None
     overrides: tuple[str, ...] = ()
     config: Path = CONFIG
 
     def settings(self) -> Config:
-        """The settings of config.yaml here, with what `--set` says instead."""
+        """The settings of config.yaml in the working folder, with the values of `--set` in place of its own."""
         return read_settings(self.config, self.overrides)
 
 
 def read_settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
-    """The settings of a config file (config.yaml here, when no other is named), with `KEY=VALUE` instead of its own.
+    """The settings of a file (by default config.yaml in the working folder), with `KEY=VALUE` in place of its own.
 
     Raises LessonError where the file or an override is wrong.
     """
@@ -51,56 +51,56 @@ def read_settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
     return config.overridden(config.read(file), [*OVERRIDES, *overrides])
 
 
-def run_step(name: StepName, told: Arguments) -> None:
+def run_step(name: StepName, arguments: Arguments) -> None:
     """Do one step for lessons. Raises LessonErrors after all of them were tried."""
     from lessonpress.build import steps
 
-    config = told.settings()
+    config = arguments.settings()
 
     def one(slug: str) -> Done:
         warm_up(config, slug, name)
-        work = steps.open_build(config, slug, told.key)
+        work = steps.open_build(config, slug, arguments.key)
         done = steps.perform(work, name)
         if name == "hash" and not done.mistakes and not steps.has_earlier_result(work, "execute"):
             load_servers(config)
         return done
 
-    run_for_each(told, name, config, one)
+    run_for_each(arguments, name, config, one)
 
 
 def warm_up(config: Config, slug: str, name: StepName) -> None:
-    """Where servers are kept: let torch load while a lesson is read that was never run."""
+    """Where servers are kept: start to load torch while a lesson is read that was never run."""
     if name == "hash" and not any(config.work_dir(slug).glob("*/capture.json")):
         load_servers(config)
 
 
 def load_servers(config: Config) -> None:
-    """Where servers are kept, let them load what runs and checks lessons."""
+    """Where servers are kept, start to load the libraries that run and check lessons."""
     from lessonpress import sandbox
 
     for program in (sandbox.MODEL, sandbox.JUDGE) if sandbox.keeps() else ():
         sandbox.warm(program, config.limits, config.isolation)
 
 
-def publish(told: Arguments, note: str | None = None) -> None:
+def publish(arguments: Arguments, note: str | None = None) -> None:
     """Publish lessons. Raises LessonErrors after all of them were tried."""
     from lessonpress.build import steps
     from lessonpress.publishing import publish as publisher
 
-    config = told.settings()
+    config = arguments.settings()
 
     def one(slug: str) -> Done:
-        work = steps.open_build(config, slug, told.key)
+        work = steps.open_build(config, slug, arguments.key)
         steps.perform(work, "render", again=False)
-        done = publisher.publish(work, note=note, receipt=told.receipt)
+        done = publisher.publish(work, note=note, receipt=arguments.receipt)
         steps.sweep_states(work)
         return done
 
-    run_for_each(told, "publish", config, one)
+    run_for_each(arguments, "publish", config, one)
 
 
 def for_each_lesson(slugs: Sequence[str], act: Callable[[str], str | None]) -> None:
-    """Do something for every lesson, and say what it answers; all are tried, and all mistakes are told together."""
+    """Do something for every lesson, and print what it returns. Raises LessonErrors after all of them were tried."""
     failed: list[LessonError] = []
     for slug in slugs:
         try:
@@ -111,11 +111,11 @@ def for_each_lesson(slugs: Sequence[str], act: Callable[[str], str | None]) -> N
         raise LessonErrors(failed)
 
 
-def run_for_each(told: Arguments, name: str, config: Config, act: Callable[[str], Done]) -> None:
-    """Do something for every lesson; all are tried, and all that is wrong is told together."""
+def run_for_each(arguments: Arguments, name: str, config: Config, act: Callable[[str], Done]) -> None:
+    """Do a step of every lesson, with a log. Raises LessonErrors after all of them were tried."""
     failed: list[LessonError] = []
-    for slug in told.words:
-        with open_log(told, config.work_dir(slug) / (told.key or ""), name) as log:
+    for slug in arguments.names:
+        with open_log(arguments, config.work_dir(slug) / (arguments.key or ""), name) as log:
             try:
                 done = act(slug)
             except (LessonError, OSError) as caught:
@@ -128,24 +128,24 @@ def run_for_each(told: Arguments, name: str, config: Config, act: Callable[[str]
             if variables.RUN not in os.environ:
                 failed += done.mistakes
             elif done.mistakes and not done.passed_over:
-                say(f"{slug}: {name}: a mistake, which is told at the end", log)
+                say(f"{slug}: {name}: a mistake, which is reported at the end", log)
     if failed:
         raise LessonErrors(failed)
 
 
 def describe_os_error(error: OSError) -> LessonError:
-    """What the system refuses, in words; a name that is too long can only have been typed."""
+    """An error of the operating system as a message; a name that is too long can only have been typed."""
     kind = WrongUsage if error.errno == errno.ENAMETOOLONG else RetryableError
     name = error.filename2 or error.filename
     return kind(str(name or "the system refuses"), error.strerror or str(error))
 
 
 @contextmanager
-def open_log(told: Arguments, folder: Path, name: str) -> Iterator[TextIO | None]:
-    """The rule's log, which lies beside what the command makes; typed by a person a command has none."""
+def open_log(arguments: Arguments, folder: Path, name: str) -> Iterator[TextIO | None]:
+    """The rule's log, beside what the command makes; a command that a person types has none."""
     from lessonpress.build import artifact
 
-    if told.key is None:
+    if arguments.key is None:
         yield None
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -162,13 +162,13 @@ def say(words: str | None, log: TextIO | None = None) -> None:
             print(words, file=log)
 
 
-def site(told: Arguments) -> None:
+def site(arguments: Arguments) -> None:
     """Renew the pages around the lessons."""
     from lessonpress.publishing import site as pages
 
-    say(pages.write_site(told.settings(), receipt=told.receipt))
-    if told.receipt:
-        sweep(told.receipt)
+    say(pages.write_site(arguments.settings(), receipt=arguments.receipt))
+    if arguments.receipt:
+        sweep(arguments.receipt)
 
 
 def sweep(receipt: Path, keep: int = 9) -> None:
@@ -186,49 +186,49 @@ def _age(path: Path) -> int:
         return 0
 
 
-def mistakes(told: Arguments) -> None:
-    """Tell the mistakes of all lessons together. Raises LessonErrors where there are any, else writes the receipt."""
-    from lessonpress.publishing import mistakes as book
+def mistakes(arguments: Arguments) -> None:
+    """Report the mistakes of all lessons. Raises LessonErrors where there are any, else writes the receipt."""
+    from lessonpress.publishing import mistakes as collector
 
-    config = told.settings()
-    found = book.collect_mistakes(config)
-    if not found:
-        if told.receipt:
-            book.write_receipt(told.receipt)
-            sweep(told.receipt)
+    config = arguments.settings()
+    by_lesson = collector.collect_mistakes(config)
+    if not by_lesson:
+        if arguments.receipt:
+            collector.write_receipt(arguments.receipt)
+            sweep(arguments.receipt)
         return
-    print(book.summarise(config, found), flush=True)
-    raise LessonErrors([error for errors in found.values() for error in errors])
+    print(collector.summarise(config, by_lesson), flush=True)
+    raise LessonErrors([error for errors in by_lesson.values() for error in errors])
 
 
-def name(told: Arguments) -> None:
-    """Give files of a lesson's present state the names that other workflows use: work/<slug>/<file>."""
-    from lessonpress.publishing import mistakes as book
+def name(arguments: Arguments) -> None:
+    """Copy files of a lesson's present state to the names that other workflows use: work/<slug>/<file>."""
+    from lessonpress.publishing import mistakes as collector
 
-    slug, *files = told.words
-    book.copy_to_stable_names(told.settings(), slug, told.key, files)
+    slug, *files = arguments.names
+    collector.copy_to_stable_names(arguments.settings(), slug, arguments.key, files)
 
 
-def compare(told: Arguments) -> None:
-    """Regenerate one lesson and write the verdict of the comparison with what is published."""
+def compare(arguments: Arguments) -> None:
+    """Regenerate one lesson, compare it with what is published, and write the verdict."""
     from lessonpress.publishing import verify
 
-    if told.receipt is None or len(told.words) != 1:
-        raise WrongUsage("lessonpress compare", "this is the rules' command", "one lesson, and --receipt FILE",
+    if arguments.receipt is None or len(arguments.names) != 1:
+        raise WrongUsage("lessonpress compare", "only the rules use this command", "one lesson, and --receipt FILE",
                          "Type: lessonpress verify SLUG")  # fmt: skip
-    verify.write_verdict(told.settings(), told.words[0], told.receipt)
+    verify.write_verdict(arguments.settings(), arguments.names[0], arguments.receipt)
 
 
-def report(told: Arguments) -> None:
+def report(arguments: Arguments) -> None:
     """Write the reports of the verdicts in a folder."""
     from lessonpress.publishing import verify
 
-    [folder] = told.words
-    print(verify.report_verdicts(told.settings(), Path(folder)), flush=True)
+    [folder] = arguments.names
+    print(verify.report_verdicts(arguments.settings(), Path(folder)), flush=True)
 
 
 def _step(name: StepName) -> Callable[[Arguments], None]:
-    return lambda told: run_step(name, told)
+    return lambda arguments: run_step(name, arguments)
 
 
 COMMANDS: dict[str, Callable[[Arguments], None]] = {
@@ -236,12 +236,12 @@ COMMANDS: dict[str, Callable[[Arguments], None]] = {
     "render": _step("render"), "publish": publish, "site": site, "mistakes": mistakes, "name": name,
     "compare": compare, "report": report,
 }  # fmt: skip
-WITHOUT_WORDS = ("site", "mistakes")
+WITHOUT_NAMES = ("site", "mistakes")
 
 
 def parse_arguments(arguments: Sequence[str]) -> Arguments | None:
-    """The words of a rule's command; None where there is something that only the option parser knows."""
-    words: list[str] = []
+    """The arguments of a rule's command; None where there are others, which only the option parser knows."""
+    names: list[str] = []
     options: dict[str, list[str]] = {"--key": [], "--receipt": [], "--set": []}
     rest = iter(arguments)
     for word in rest:
@@ -250,6 +250,6 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments | None:
         elif word.startswith("-"):
             return None
         else:
-            words.append(word)
+            names.append(word)
     key, receipt = (values[-1] if (values := options[name]) else None for name in ("--key", "--receipt"))
-    return Arguments(tuple(words), key, Path(receipt) if receipt else None, tuple(options["--set"]))
+    return Arguments(tuple(names), key, Path(receipt) if receipt else None, tuple(options["--set"]))

@@ -1,4 +1,4 @@
-"""The command line: one verb for each arrow of the pipeline, and a few for people."""
+"""The command line: one command for each step of the pipeline, and others for people."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ for command in (authoring.init, authoring.new, authoring.lint, authoring.preview
     app.command()(command)
 
 
-def told(slugs: Sequence[str], config: Path, key: str | None = None) -> commands.Arguments:
-    """The words of a command that the rules have too."""
+def make_arguments(slugs: Sequence[str], config: Path, key: str | None = None) -> commands.Arguments:
+    """The arguments of a command that the rules use too."""
     return commands.Arguments(tuple(slugs), key, config=config)
 
 
 @app.command("hash")
 def hash_(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Read lessons, refuse what is wrong, write down what they are."""
-    commands.run_step("hash", told(slugs, config, key))
+    commands.run_step("hash", make_arguments(slugs, config, key))
 
 
 @app.command()
 def execute(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Run lessons in a worker process and keep what they recorded."""
-    commands.run_step("execute", told(slugs, config, key))
+    commands.run_step("execute", make_arguments(slugs, config, key))
 
 
 @app.command()
 def record(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Cut the recorded cases out of the captures."""
-    commands.run_step("record", told(slugs, config, key))
+    commands.run_step("record", make_arguments(slugs, config, key))
 
 
 @app.command()
 def check(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Run the lessons' numerical checks and write down the verdicts."""
-    commands.run_step("check", told(slugs, config, key))
+    commands.run_step("check", make_arguments(slugs, config, key))
 
 
 @app.command()
 def render(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
     """Make every file of the lessons' revisions, in the work folder."""
-    commands.run_step("render", told(slugs, config, key))
+    commands.run_step("render", make_arguments(slugs, config, key))
 
 
 @app.command()
@@ -67,19 +67,19 @@ def publish(
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words; stored with the revision.")] = None,
 ) -> None:  # fmt: skip
     """Put rendered revisions into the site, unless a check failed or nothing changed."""
-    commands.publish(told(slugs, config, key), note)
+    commands.publish(make_arguments(slugs, config, key), note)
 
 
 @app.command()
 def site(config: ConfigFile = CONFIG) -> None:
     """Write the pages around the lessons: catalogue, histories, schema."""
-    commands.site(told((), config))
+    commands.site(make_arguments((), config))
 
 
 @app.command()
 def mistakes(config: ConfigFile = CONFIG) -> None:
-    """Tell what was wrong with the lessons when their steps were last done; 1 when anything was."""
-    commands.mistakes(told((), config))
+    """Report the mistakes in the lessons when their steps were last done; 1 when there are any."""
+    commands.mistakes(make_arguments((), config))
 
 
 @app.command()
@@ -126,11 +126,11 @@ def diff(
     from lessonpress.publishing import diff as differ
 
     settings = _known(commands.read_settings(config), slug)
-    found = differ.diff(settings, slug, a, b, out=out)
+    difference = differ.diff(settings, slug, a, b, out=out)
     if json:
-        typer.echo(canonical_json.pretty(found.document()), nl=False)
+        typer.echo(canonical_json.pretty(difference.document()), nl=False)
     else:
-        typer.echo(f"{differ.format_difference(found)}\n{out or differ.page_path(settings, slug)}")
+        typer.echo(f"{differ.format_difference(difference)}\n{out or differ.page_path(settings, slug)}")
 
 
 @app.command()
@@ -146,7 +146,7 @@ def pin(
     slug: Slug, revision: Annotated[str | None, typer.Argument(metavar="[REVISION]")] = None,
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
-    """Hold the current revision at one; later publications add without moving it. Without a revision: let go."""
+    """Pin a revision: it stays current when others are published. Without a revision: remove the pin."""
     from lessonpress.publishing import prune as pruner
 
     _settled(config, lambda settings: pruner.pin(_known(settings, slug), slug, revision))
@@ -154,7 +154,7 @@ def pin(
 
 @app.command()
 def retire(
-    slug: Slug, to: Annotated[str | None, typer.Option(help="The lesson that goes on.", metavar="SLUG")] = None,
+    slug: Slug, to: Annotated[str | None, typer.Option(help="The lesson that continues it.", metavar="SLUG")] = None,
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words.")] = None, config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """End or rename a lesson whose source is gone: it leaves the catalogue, its pages stay and say so."""
@@ -167,7 +167,7 @@ def retire(
 @app.command()
 def prune(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be dropped.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is asked.")] = False,
 ) -> None:  # fmt: skip
     """Drop revision folders that are in no commit; the current and the pinned ones stay."""

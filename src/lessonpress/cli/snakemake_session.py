@@ -1,4 +1,4 @@
-"""What our Snakefile asks of Snakemake itself: how it was called, and that its run has servers.
+"""What our Snakefile needs of Snakemake itself: how it was called, and that its run has servers for the commands.
 
 The only module that touches Snakemake's own objects.
 """
@@ -14,7 +14,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from snakemake.cli import get_argument_parser
 from snakemake.common.configfile import load_configfile
@@ -27,19 +27,22 @@ from lessonpress.core import variables
 from lessonpress.core.errors import LessonError
 from lessonpress.lesson import lesson_files
 
-# A command of a rule is this shell function: the file starts in milliseconds, by the Python that runs Snakemake.
+# Snakemake's own objects: it declares no types for what we use of them.
+Workflow: TypeAlias = Any
+Modifier: TypeAlias = Any
+# This shell function is `lessonpress` in the rules: the Python that runs Snakemake starts the file in milliseconds.
 FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
-LONGEST = 90  # bytes of a folder's name in which a socket can have a name
+LONGEST = 90  # bytes in the name of a folder for a socket: the system limits a socket's name
 GROUPS = ("lesson", "compare")  # of the rules whose jobs may run on another machine
 SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
-_forced: dict[int, set[str]] = {}  # by workflow, the steps that Snakemake was told to do again by any module of it
+_forced: dict[int, set[str]] = {}  # by workflow, the steps that any of its modules is to repeat
 
 
-def read_state(workflow: Any, config: Mapping[str, Any]) -> State:
-    """The state of all lessons for the rules that are being read, under Snakemake's `config` (a module's its own).
+def read_state(workflow: Workflow, config: Mapping[str, Any]) -> State:
+    """The state of all lessons for the rules that are being read, with Snakemake's `config` (or the module's own).
 
-    Raises WorkflowError, which Snakemake tells without a traceback, for wrong settings, and where a file of the
-    published site is asked for.
+    Raises WorkflowError, which Snakemake prints without a traceback, for wrong settings, and where a file of the
+    published site is a target.
     """
     try:
         return _read(workflow, config)
@@ -47,9 +50,9 @@ def read_state(workflow: Any, config: Mapping[str, Any]) -> State:
         raise WorkflowError(error.message()) from None
 
 
-def _read(workflow: Any, config: Mapping[str, Any]) -> State:
+def _read(workflow: Workflow, config: Mapping[str, Any]) -> State:
     modifier = workflow.modifier
-    state = rule_inputs.read_state(config, _configured(), _prefix(modifier.path_modifier))
+    state = rule_inputs.read_state(config, _read_config_file(), _prefix(modifier.path_modifier))
     serve_commands()
     if workflow.is_main_process:
         _refuse_published(state)
@@ -58,29 +61,29 @@ def _read(workflow: Any, config: Mapping[str, Any]) -> State:
     return state
 
 
-def pass_on_forced_steps(workflow: Any, renamed: Callable[[str], str] | None) -> None:
-    """Tell the commands which steps Snakemake was told to do again (-F, -R, -f).
+def pass_on_forced_steps(workflow: Workflow, renamed: Callable[[str], str] | None) -> None:
+    """Pass on to the commands which steps Snakemake is to repeat (-F, -R, -f).
 
-    Asked when inputs are looked for: while the rules are read Snakemake itself does not know it yet.
+    Called by the rules' input functions: while the rules are read Snakemake does not know it yet.
     """
-    asked = workflow.dag_settings
-    if not workflow.is_main_process or asked is None:
+    dag = workflow.dag_settings
+    if not workflow.is_main_process or dag is None:
         return
-    forced = [*map(str, asked.forcerun or ()), *(map(str, asked.targets or ()) if asked.forcetargets else ())]
+    forced = [*map(str, dag.forcerun or ()), *(map(str, dag.targets or ()) if dag.forcetargets else ())]
     names = {step: (renamed or str)(step) for step in steps.STEPS}
     if id(workflow) not in _forced:  # a program may run one workflow after the other
         _forced[id(workflow)] = set()
         weakref.finalize(workflow, _forced.pop, id(workflow), None)
     again = _forced[id(workflow)]
-    again.update(rule_inputs.list_forced_steps(names, every=asked.forceall, forced=forced))
+    again.update(rule_inputs.list_forced_steps(names, every=dag.forceall, forced=forced))
     rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(again)))
 
 
-def run_as_one_group(workflow: Any) -> None:
-    """In a job of a cluster: do all its lessons as one group, on the processors that the job was given.
+def run_as_one_group(workflow: Workflow) -> None:
+    """In a job of a cluster: do all its lessons as one group, on the processors of the job.
 
-    Slurm's executor hands on neither, nor that a failing job stops no other: it would start Snakemake once more for
-    each lesson. Asked when inputs are looked for: while the rules are read there is nothing to set yet.
+    Slurm's executor passes on neither, and it does not pass on `keep_going`: it would start Snakemake again for each
+    lesson. Called by the rules' input functions: while the rules are read there is nothing to set yet.
     """
     if workflow.is_main_process or workflow.execution_settings is None:
         return
@@ -90,47 +93,47 @@ def run_as_one_group(workflow: Any) -> None:
         workflow.global_resources["_cores"] = int(given)
 
 
-def force_files(workflow: Any, files: Iterable[str]) -> None:
-    """Have Snakemake make files anew that are there, as if they had been named after -R; asked with their inputs."""
+def force_files(workflow: Workflow, files: Iterable[str]) -> None:
+    """Have Snakemake make files again although they exist, as if -R named them; called by their input functions."""
     workflow.dag.forcefiles.update(files)
 
 
 def _refuse_published(state: State) -> None:
-    """Raise WrongUsage where a file of the published site is asked for on the command line.
+    """Raise WrongUsage where a file of the published site is a target on the command line.
 
-    Its words are read a second time, and only where one of them lies there: Snakemake reads the rules before it says
-    what its targets are, and would answer for a file that is there that nothing is to be done.
+    Snakemake would say of an existing file that nothing is to be done. It reads the rules before it knows its targets;
+    so the command line is parsed a second time, and only where one of its words is a path in the published site.
     """
     if not rule_inputs.select_published(sys.argv[1:], state.config):
         return
     with contextlib.suppress(SystemExit):
         targets = get_argument_parser().parse_known_args(sys.argv[1:])[0].targets
-        if found := rule_inputs.select_published([str(target) for target in targets], state.config):
-            raise rule_inputs.refuse_target(found[0])
+        if published := rule_inputs.select_published([str(target) for target in targets], state.config):
+            raise rule_inputs.refuse_target(published[0])
 
 
-def _configured() -> dict[str, Any]:
-    """What config.yaml in the working folder says, where a command that is typed here would read it."""
+def _read_config_file() -> dict[str, Any]:
+    """The content of config.yaml in the working folder, not yet validated; a command that is typed here reads it."""
     try:
         return dict(load_configfile("config.yaml"))
     except (OSError, WorkflowError):
         return {}
 
 
-def _prefix(modifier: Any) -> str:
+def _prefix(modifier: Modifier) -> str:
     """What Snakemake puts before every relative path of a module's rules."""
     inner = _prefix(modifier.inner_modifier) if modifier.inner_modifier else ""
     return f"{inner}{modifier.prefix or ''}"
 
 
 def serve_commands() -> None:
-    """Let the rules' commands be done by servers that this Snakemake process shares, and that end with it.
+    """Have the rules' commands done by a server that belongs to this Snakemake process and ends with it.
 
-    Nothing starts here: the first command starts the first server.
+    Nothing starts here: the first command starts the server.
     """
     process = f"{os.getpid()}|{command_server.start_time(os.getpid())}"
     if os.environ.get(variables.RUN, "").rsplit("|", 2)[1:] == process.split("|"):
-        return  # another module of the same workflow was here; another machine's process is another one
+        return  # done by another module of the same workflow; on another machine the process is another one
     name = f"lessonpress-run-{os.getpid()}-{secrets.token_hex(8)}"
     folder = Path(tempfile.gettempdir(), name)
     if len(os.fsencode(folder)) > LONGEST:
@@ -141,18 +144,18 @@ def serve_commands() -> None:
     }  # fmt: skip
 
 
-def remove_throttle(workflow: Any) -> None:
-    """On this machine alone, let Snakemake start a job as soon as there is a core for it.
+def remove_throttle(workflow: Workflow) -> None:
+    """Without a cluster, let Snakemake start a job as soon as a core is free for it.
 
-    Its throttle has the scheduler look again a while after every job: with the default the run ends a second late and
-    looks ever more often, with no time at all it takes half a core while jobs wait.
+    Its throttle makes the scheduler look again some time after every job: with the default the run ends a second late
+    and looks more and more often; with no delay it uses half a core while jobs wait.
     """
     if workflow.resource_settings.nodes is None and workflow.scheduler is not None:
         workflow.scheduler.job_rate_limiter = None
 
 
 def renew_pages(state: State) -> None:
-    """After a run that failed before its pages were renewed: do that for what was published, and tell all mistakes."""
+    """After a run that failed before it renewed the pages: renew them, and report all mistakes."""
     if Path(state.config.work, "site", Path(state.site).name).exists():
         return
     command = f"lessonpress site{state.options} && lessonpress mistakes{state.options}"
