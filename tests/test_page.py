@@ -87,13 +87,13 @@ def bare() -> str:
 )  # fmt: skip
 def test_numbers_have_four_significant_digits(value: Any, shown: str) -> None:
     """Values are written as in the recorded tables; integers and what is no number are kept as they are."""
-    assert numbers.short(value) == shown
+    assert numbers.format_short(value) == shown
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_short_number_is_near_the_value(value: float) -> None:
     """The shown number differs from the value by at most half a unit of the fourth digit."""
-    exact, shown = Decimal(value), Decimal(numbers.short(value))
+    exact, shown = Decimal(value), Decimal(numbers.format_short(value))
     unit = Decimal(1).scaleb(exact.adjusted() - 3) if exact else Decimal(0)
     assert abs(exact - shown) <= unit / 2
 
@@ -101,7 +101,7 @@ def test_a_short_number_is_near_the_value(value: float) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_an_exact_number_comes_back(value: float) -> None:
     """Reading the full-precision text gives the same float64."""
-    assert float(numbers.exact(value)) == value
+    assert float(numbers.format_exact(value)) == value
 
 
 # -- figures -------------------------------------------------------------------------------------------------------
@@ -118,16 +118,16 @@ def luminance(colour: str) -> float:
 def test_zero_is_the_lightest_and_more_is_darker(one: float, other: float) -> None:
     """A larger magnitude of one sign is never lighter, and nothing is lighter than zero."""
     small, large = sorted([one, other], key=abs)
-    assert luminance(heatmap.colour(small, 1.0)) <= luminance(heatmap.colour(0.0, 1.0))
+    assert luminance(heatmap.choose_colour(small, 1.0)) <= luminance(heatmap.choose_colour(0.0, 1.0))
     if small * large > 0:
-        assert luminance(heatmap.colour(large, 1.0)) <= luminance(heatmap.colour(small, 1.0))
+        assert luminance(heatmap.choose_colour(large, 1.0)) <= luminance(heatmap.choose_colour(small, 1.0))
 
 
 def test_positive_is_teal_and_negative_is_rust() -> None:
     """Above zero green and blue exceed red, below zero red leads."""
-    red, green, blue = (int(heatmap.colour(1.0, 1.0)[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(heatmap.choose_colour(1.0, 1.0)[at : at + 2], 16) for at in (1, 3, 5))
     assert red < min(green, blue)
-    red, green, blue = (int(heatmap.colour(-1.0, 1.0)[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(heatmap.choose_colour(-1.0, 1.0)[at : at + 2], 16) for at in (1, 3, 5))
     assert red > green > blue
 
 

@@ -106,9 +106,9 @@ def test_numbers_are_written_as_javascript_writes_them(browser: Browser, address
     values += [0.1 * step for step in range(-40, 40)] + [1000.5, 2.0005, 99995.0, 0.0000099995, 1e21, 1e-300, 1.7e308]
     shown = open_page(browser, address)
     assert shown.evaluate("(all) => all.map((x) => String(Number(x.toPrecision(4))))", values) == [
-        numbers.short(value) for value in values
+        numbers.format_short(value) for value in values
     ]
-    assert shown.evaluate("(all) => all.map(String)", values) == [numbers.exact(value) for value in values]
+    assert shown.evaluate("(all) => all.map(String)", values) == [numbers.format_exact(value) for value in values]
 
 
 CONTRAST = """(selector) => {

@@ -114,13 +114,13 @@ def _make_case(case: PublishedCase, cases: Sequence[PublishedCase], note: str | 
 def _make_metric(metric: PublishedMetric) -> tuple[Markup, str, str]:
     """A metric's label, its value as shown, and with every digit."""
     label = Markup(prose.to_inline(metric.get("label") or metric.get("id") or ""))
-    return label, numbers.short(metric["value"]), numbers.exact(metric["value"])
+    return label, numbers.format_short(metric["value"]), numbers.format_exact(metric["value"])
 
 
 def _without_loss(value: Shown) -> Shown:
     """A value as a script can read it without loss: integers beyond 2**53 and complex numbers as text."""
     lossy = isinstance(value, tuple) or (isinstance(value, int) and abs(value) > 2**53)
-    return numbers.exact(value) if lossy else value
+    return numbers.format_exact(value) if lossy else value
 
 
 def _make_matrices(

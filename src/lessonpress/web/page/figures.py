@@ -75,8 +75,8 @@ def make_matrix(recorded: PublishedArray, *, key: str) -> Matrix:
     label, values = Markup(prose.to_inline(name)), recorded["values"]
     if isinstance(values, dict):
         return Matrix(str(recorded.get("id", "")), label, "", None, (), *_describe_file(values))
-    finite = [number for number in map(numbers.finite, _list_numbers(recorded)) if number is not None]
-    largest = heatmap.scale(finite)
+    finite = [number for number in map(numbers.to_finite, _list_numbers(recorded)) if number is not None]
+    largest = heatmap.find_scale(finite)
     shown = make_grids(recorded)
     hidden = arrays.count_panels(arrays.pair_complex(values, recorded.get("dtype"))) - len(shown)
     note = f"The first {len(shown)} of {len(shown) + hidden} panels are shown." if hidden else ""
@@ -84,7 +84,7 @@ def make_matrix(recorded: PublishedArray, *, key: str) -> Matrix:
         _make_panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.to_text(name))
         for at, grid in enumerate(shown)
     )
-    legend = heatmap.legend(largest, lowest=min(finite)) if largest else None
+    legend = heatmap.draw_legend(largest, lowest=min(finite)) if largest else None
     return Matrix(str(recorded.get("id", "")), label, _describe_range(finite), legend, panels, "", note, "")
 
 
@@ -104,7 +104,7 @@ def make_vectors(
 ) -> tuple[Vector, ...]:  # fmt: skip
     """The vectors of one case as bars that share one scale, from the smallest to the largest value (and zero)."""
     kept = [_list_numbers(each) for each in recorded]
-    finite = [number for number in map(numbers.finite, (v for one in kept for v in one)) if number is not None]
+    finite = [number for number in map(numbers.to_finite, (v for one in kept for v in one)) if number is not None]
     low, high = min([0.0, *finite]), max([0.0, *finite])
     return tuple(
         _make_vector(each, values, key=key, same=alike, low=low, high=high)
@@ -114,7 +114,7 @@ def make_vectors(
 
 def describe_grid(grid: Grid, label: str) -> str:
     """A heatmap in words: its size, where its extremes are and how many cells are above, below and at zero."""
-    numbered = ((row, column, numbers.finite(value)) for row, column, value in grid.cells())
+    numbered = ((row, column, numbers.to_finite(value)) for row, column, value in grid.cells())
     cells = [(row, column, number) for row, column, number in numbered if number is not None]
     extent = f"{label}: {grid.rows.size} by {grid.columns.size} ({grid.rows.name} by {grid.columns.name})."
     if not cells:
@@ -127,11 +127,11 @@ def describe_grid(grid: Grid, label: str) -> str:
 
 def _make_panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
     table = tuple(
-        (row, tuple(map(numbers.short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)
+        (row, tuple(map(numbers.format_short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)
     )
     empty = not any(grid.values)
     spoken = describe_grid(grid, f"{label}, {grid.panel}" if grid.panel else label)
-    drawable = any(numbers.finite(value) is not None for _, _, value in grid.cells())
+    drawable = any(numbers.to_finite(value) is not None for _, _, value in grid.cells())
     picture = None if not drawable else heatmap.draw(grid, largest=largest, description=spoken)
     note = "There are no values: an axis has length 0." if empty else ""
     if grid.is_cropped():
@@ -164,10 +164,10 @@ def _make_vector(
 
 
 def _make_bar(label: str, value: Shown, low: float, high: float) -> Bar:
-    number = numbers.finite(value) or 0.0
+    number = numbers.to_finite(value) or 0.0
     start, end = sorted((_position(0.0, low, high), _position(number, low, high)))
     sign = "above" if number > 0 else "below" if number < 0 else "at"
-    return Bar(label, numbers.short(value), start, round(end - start, 2), sign)
+    return Bar(label, numbers.format_short(value), start, round(end - start, 2), sign)
 
 
 def _position(number: float, low: float, high: float) -> float:
@@ -180,17 +180,18 @@ def _describe_range(finite: Sequence[float]) -> str:
     """The scale of the colours and the extremes, as the script writes them too."""
     if not finite:
         return ""
-    low, high, most = min(finite), max(finite), numbers.short(heatmap.scale(finite))
-    return f"Scale {f'−{most}' if low < 0 else '0'} to {most} · Min {numbers.short(low)} · Max {numbers.short(high)}"
+    least, most = min(finite), max(finite)
+    low, high, full = (numbers.format_short(value) for value in (least, most, heatmap.find_scale(finite)))
+    return f"Scale {f'−{full}' if least < 0 else '0'} to {full} · Min {low} · Max {high}"
 
 
 def _locate(cell: tuple[str, str, float], grid: Grid) -> str:
-    return f"{numbers.short(cell[2])} at {grid.rows.name} {cell[0]}, {grid.columns.name} {cell[1]}"
+    return f"{numbers.format_short(cell[2])} at {grid.rows.name} {cell[0]}, {grid.columns.name} {cell[1]}"
 
 
 def _describe_file(values: ArrayFile) -> tuple[str, str, str]:
     """File, words about it and a sample, for an array that is too large for a page."""
     sample = arrays.flatten(values.get("sample") or [])
-    shape = numbers.shape(values.get("shape") or [])
-    shown = ", ".join(numbers.short(value) for value, _ in zip(sample, range(24), strict=False))
+    shape = numbers.format_shape(values.get("shape") or [])
+    shown = ", ".join(numbers.format_short(value) for value, _ in zip(sample, range(24), strict=False))
     return str(values.get("file", "")), f"An array of shape {shape}, kept in a file of its own.", shown

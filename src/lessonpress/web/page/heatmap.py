@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from lessonpress.web.page import numbers
-from lessonpress.web.page.arrays import Grid
+from lessonpress.web.page.arrays import Grid, Shown
 
 _ZERO, _TEAL, _RUST, _NONE = (250, 247, 240), (9, 88, 82), (140, 52, 18), (150, 150, 150)
 _LEVELS = 40  # steps of colour on each side of zero; neighbours differ by less than an eye notices
@@ -39,14 +38,14 @@ class _Frame:
     upright: bool  # column labels are turned by a quarter because they are wider than a cell
 
 
-def scale(values: Iterable[Any]) -> float:
-    """The largest magnitude among finite values, which gets the full colour; 0 when there is none."""
-    return max((abs(number) for number in map(numbers.finite, values) if number is not None), default=0.0)
+def find_scale(values: Iterable[Shown]) -> float:
+    """The largest magnitude among finite values, which gets the full colour; 0 where no value is finite."""
+    return max((abs(number) for number in map(numbers.to_finite, values) if number is not None), default=0.0)
 
 
-def colour(value: Any, largest: float) -> str:
-    """The colour of a value as `#rrggbb`: a straight line from the zero tone to teal or rust, grey for no number."""
-    number = numbers.finite(value)
+def choose_colour(value: Shown, largest: float) -> str:
+    """The colour of a value as `#rrggbb`: a straight line from the zero tone to teal or rust; grey if not finite."""
+    number = numbers.to_finite(value)
     if number is None:
         return _hex(_NONE)
     share = round(_share(number, largest) * _LEVELS) / _LEVELS
@@ -73,13 +72,13 @@ def draw(grid: Grid, *, largest: float, description: str) -> Markup:
     )
 
 
-def legend(largest: float, *, lowest: float) -> Markup:
+def draw_legend(largest: float, *, lowest: float) -> Markup:
     """The colour scale of a heatmap as a strip of swatches, from the negative side only where values are negative."""
     ink, side = _Ink(), 22
     steps = [step / 4 for step in range(-4 if lowest < 0 else 0, 5)]
     for at, step in enumerate(steps):
         _paint(ink, step, 1.0, at * side, 0, side)
-    ends = f"{numbers.short(-largest) if lowest < 0 else '0'} to {numbers.short(largest)}"
+    ends = f"{numbers.format_short(-largest) if lowest < 0 else '0'} to {numbers.format_short(largest)}"
     width = side * len(steps)
     return Markup(
         f'<svg class="strip" role="img" aria-label="Colour scale from {ends}" viewBox="0 0 {width} {side}"'
@@ -87,11 +86,11 @@ def legend(largest: float, *, lowest: float) -> Markup:
     )
 
 
-def _paint(ink: _Ink, value: Any, largest: float, x: int, y: int, cell: int) -> None:
+def _paint(ink: _Ink, value: Shown, largest: float, x: int, y: int, cell: int) -> None:
     """Add one cell: its square, and the sign that says the same without colour."""
     side = cell - 1
-    ink.fills.setdefault(colour(value, largest), []).append(f"M{x} {y}h{side}v{side}h-{side}z")
-    number = numbers.finite(value)
+    ink.fills.setdefault(choose_colour(value, largest), []).append(f"M{x} {y}h{side}v{side}h-{side}z")
+    number = numbers.to_finite(value)
     reach = max(2, round(cell * 0.13))
     middle = (x + side // 2, y + side // 2)
     tone = "mark pale" if number is not None and _share(number, largest) > 0.5 else "mark"
@@ -111,16 +110,16 @@ def _share(number: float, largest: float) -> float:
 
 def _frame(grid: Grid) -> _Frame:
     cell = max(12, min(40, 600 // max(1, len(grid.columns.labels))))
-    widest = max((_width(label) for label in grid.columns.labels), default=0)
+    widest = max((_measure(label) for label in grid.columns.labels), default=0)
     upright = widest > cell - 4
     top = 24 + (round(widest) + 6 if upright else 16)
-    left = 10 + round(max((_width(label) for label in grid.rows.labels), default=0))
+    left = 10 + round(max((_measure(label) for label in grid.rows.labels), default=0))
     return _Frame(left, top, cell, upright)
 
 
 def _axes(grid: Grid) -> str:
     """Both axis names in a line above the picture."""
-    return f"{_cut(grid.rows.name, 40)} ↓ · {_cut(grid.columns.name, 40)} →"
+    return f"{_shorten(grid.rows.name, 40)} ↓ · {_shorten(grid.columns.name, 40)} →"
 
 
 def _labels(grid: Grid, frame: _Frame) -> str:
@@ -130,7 +129,7 @@ def _labels(grid: Grid, frame: _Frame) -> str:
     parts += [_column_label(label, at, frame) for at, label in enumerate(grid.columns.labels)]
     parts += [
         f'<text text-anchor="end" x="{frame.left - 5}" y="{frame.top + at * frame.cell + half}">'
-        f"{escape(_cut(label))}</text>"
+        f"{escape(_shorten(label))}</text>"
         for at, label in enumerate(grid.rows.labels)
     ]
     return "".join(parts)
@@ -139,15 +138,15 @@ def _labels(grid: Grid, frame: _Frame) -> str:
 def _column_label(label: str, at: int, frame: _Frame) -> str:
     x, y = frame.left + at * frame.cell + frame.cell // 2, frame.top - 5
     turned, flat = f'transform="translate({x + 4} {y})rotate(-90)"', f'text-anchor="middle" x="{x}" y="{y}"'
-    return f"<text {turned if frame.upright else flat}>{escape(_cut(label))}</text>"
+    return f"<text {turned if frame.upright else flat}>{escape(_shorten(label))}</text>"
 
 
-def _cut(label: str, most: int = _LONGEST) -> str:
+def _shorten(label: str, most: int = _LONGEST) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
-def _width(label: str) -> float:
-    return len(_cut(label)) * _LETTER
+def _measure(label: str) -> float:
+    return len(_shorten(label)) * _LETTER
 
 
 def _hex(tone: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from typing import TypeGuard
 DIGITS = 4  # significant digits in tables
 
 
-def short(value: object) -> str:
+def format_short(value: object) -> str:
     """A number at four significant digits, trailing zeros dropped: `-0.01018`, `0.36`, `1`.
 
     Whole numbers given as integers keep all their digits, since they count or name something. Text (`"NaN"`,
@@ -18,9 +18,9 @@ def short(value: object) -> str:
     written as one complex number: `0.5-2i`.
     """
     if isinstance(value, tuple):
-        return _complex(short(value[0]), short(value[1]))
+        return _complex(format_short(value[0]), format_short(value[1]))
     if not _is_float(value):
-        return exact(value)
+        return format_exact(value)
     size = abs(Decimal(value))
     if size == 0:
         return "0"
@@ -28,10 +28,10 @@ def short(value: object) -> str:
     return ("-" if value < 0 else "") + _written(rounded)
 
 
-def exact(value: object) -> str:
+def format_exact(value: object) -> str:
     """A number with every digit that its float64 needs to come back unchanged, written as JavaScript writes it."""
     if isinstance(value, tuple):
-        return _complex(exact(value[0]), exact(value[1]))
+        return _complex(format_exact(value[0]), format_exact(value[1]))
     if isinstance(value, bool):
         return "true" if value else "false"
     if not _is_float(value):
@@ -39,7 +39,7 @@ def exact(value: object) -> str:
     return ("-" if value < 0 else "") + _written(abs(Decimal(repr(value))))
 
 
-def finite(value: object) -> float | None:
+def to_finite(value: object) -> float | None:
     """The value as a finite float, or None where there is no such number (text, NaN, infinity)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -50,12 +50,12 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def shape(sizes: Iterable[int]) -> str:
+def format_shape(sizes: Iterable[int]) -> str:
     """A shape as `run.py` prints it: `[1,16]`; `[]` for a scalar."""
     return "[" + ",".join(str(size) for size in sizes) + "]"
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """A number of bytes in words: `91 bytes`, `6.6 kB`, `1.2 MB` (powers of ten)."""
     if count < 1000:
         return f"{count} byte{'' if count == 1 else 's'}"

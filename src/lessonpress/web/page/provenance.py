@@ -69,7 +69,7 @@ def describe_training(prepared: Prepared | None) -> str:
         return ""
     first, last = prepared.get("first") or {}, prepared.get("last") or {}
     steps = last.get("step", prepared["lines"])
-    moved = [f"{name} {numbers.short(first[name])} → {numbers.short(last[name])}"
+    moved = [f"{name} {numbers.format_short(first[name])} → {numbers.format_short(last[name])}"
              for name in first if name in last and name not in ("step", "of")]  # fmt: skip
     words = f"The weights were made by {prepared['function']}() in {prepared['file']} from seed {prepared['seed']}: "
     words += ", ".join([f"{steps} steps", *moved]) + "."
@@ -138,16 +138,16 @@ def _flatten(value: object) -> str:
         return ", ".join(_flatten(part) for part in value) or "none"
     if value is None:
         return ""
-    return numbers.exact(value)
+    return numbers.format_exact(value)
 
 
 def _list_shapes(manifest: Manifest) -> tuple[str, ...]:
     """The output's shape, or one shape a leaf where the result is nested."""
     provenance = manifest.get("provenance", {})
     if outputs := provenance.get("outputs"):
-        return tuple(numbers.shape(each.get("shape") or []) for each in outputs)
+        return tuple(numbers.format_shape(each.get("shape") or []) for each in outputs)
     whole = provenance.get("outputShape")
-    return (numbers.shape(whole),) if whole is not None else ()
+    return (numbers.format_shape(whole),) if whole is not None else ()
 
 
 def _list_inputs(manifest: Manifest, recipe: Recipe) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def _describe_input(spec: InputWords) -> str:
         return f"the value {_clip(repr(spec['literal']))}"
     given = spec["fill"] if "fill" in spec else f"values {_clip(str(spec.get('values')).replace(' ', ''))}"
     tail = f"{spec.get('dtype') or ''} {given}".strip()
-    return f"{numbers.shape(spec['shape'])} · {tail}" if spec.get("shape") is not None else tail
+    return f"{numbers.format_shape(spec['shape'])} · {tail}" if spec.get("shape") is not None else tail
 
 
 def _describe_run(manifest: Manifest, recipe: Recipe) -> str:

@@ -280,7 +280,7 @@ def make_link(name: str) -> str:
 def _make_file(name: str, listed: PublishedFile | None) -> File:
     if listed is None:
         return File(name, make_link(name), "", "")
-    return File(name, make_link(name), numbers.size(listed["bytes"]), listed["sha256"])
+    return File(name, make_link(name), numbers.format_size(listed["bytes"]), listed["sha256"])
 
 
 def _describe_layer(layer: Layer | None) -> str:
@@ -315,12 +315,12 @@ def _name_file(spot: SourceLines, sources: Mapping[str, str]) -> str:
 
 
 def _describe_tensor(output: TensorType) -> str:
-    return f"{numbers.shape(output.get('shape') or [])} {output.get('dtype', '')}".strip()
+    return f"{numbers.format_shape(output.get('shape') or [])} {output.get('dtype', '')}".strip()
 
 
 def _format_number(value: object) -> str:
-    return "" if value is None else numbers.short(value)
+    return "" if value is None else numbers.format_short(value)
 
 
 def _join_settings(settings: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {numbers.exact(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} {numbers.format_exact(value)}" for name, value in settings.items())
