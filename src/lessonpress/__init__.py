@@ -1,10 +1,10 @@
 """lessonpress turns a small PyTorch model and a page of prose into a published, verifiable lesson."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> object:
-    """Names that Snakefiles and scripts of repositories rely on that an earlier lessonpress began."""
+    """The earlier names of two modules, on which Snakefiles and scripts of existing repositories depend."""
     if name == "shipped":
         from lessonpress.core import resources
 
