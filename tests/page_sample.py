@@ -132,7 +132,7 @@ _MANIFEST: dict[str, Any] = {
         "initialisation": "portable-1",
         "python": "3.11.97",
         "torch": "2.13.0+patched",
-        "platform": "Plan9 machine",
+        "host": {"system": "Plan9 machine"},
         "cpu": {"capability": "CPULEVEL"},
         "isolation": {"profile": "posix-basic", "limits": {"wall": 61}},
         "settings": {"OMP_NUM_THREADS": "1", "deterministic": True},

@@ -428,7 +428,7 @@ def test_another_machine_gives_the_same_blanked_page() -> None:
     sample = manifest()
     sample["provenance"] |= {
         "capturedAt": "2040-01-01T00:00:00Z", "productRevision": None, "python": "3.11.2", "torch": "2.13.0+cpu",
-        "platform": {"system": "Linux", "kernel": "9"}, "cpu": {"capability": "x"}, "isolation": {"profile": "y"},
+        "host": {"system": "Linux", "kernel": "9"}, "cpu": {"capability": "x"}, "isolation": {"profile": "y"},
     }  # fmt: skip
     sample["checks"][0] |= {"measured": 0.0, "margin": 1e-12}
     sample["replay"]["maxDifference"] = 0.0

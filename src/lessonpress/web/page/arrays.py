@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import Nested
     from lessonpress.revision.schema import Axis as AxisWords
 
-# A number as it was recorded: "NaN", "Infinity" and "-Infinity" are texts, a pair is (real, imaginary).
-Shown: TypeAlias = bool | int | float | str | tuple[float | str, ...]
 
 ROWS, COLUMNS, PANELS = 48, 48, 8  # the most that a figure shows; the files of the revision hold the rest
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from lessonpress.web import prose
 from lessonpress.web.page import arrays, figures, glossary, numbers
-from lessonpress.web.page.arrays import Shown
+from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from lessonpress.web import prose
 from lessonpress.web.page import arrays, heatmap, numbers
-from lessonpress.web.page.arrays import Axis, Grid, Shown
+from lessonpress.web.page.arrays import Axis, Grid
+from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
     from lessonpress.revision.schema import ArrayFile, PublishedArray

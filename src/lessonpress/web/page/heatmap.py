@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from markupsafe import Markup, escape
 
 from lessonpress.web.page import numbers
-from lessonpress.web.page.arrays import Grid, Shown
+from lessonpress.web.page.arrays import Grid
+from lessonpress.web.page.numbers import Shown
 
 _ZERO, _TEAL, _RUST, _NONE = (250, 247, 240), (9, 88, 82), (140, 52, 18), (150, 150, 150)
 _LEVELS = 40  # steps of colour on each side of zero; neighbours differ by less than an eye notices

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
+# A number as it was recorded: "NaN", "Infinity" and "-Infinity" are texts, a pair is (real, imaginary).
+Shown: TypeAlias = bool | int | float | str | tuple[float | str, ...]
 DIGITS = 4  # significant digits in tables
 
 
-def format_short(value: object) -> str:
+def format_short(value: Shown) -> str:
     """A number at four significant digits, trailing zeros dropped: `-0.01018`, `0.36`, `1`.
 
     Whole numbers given as integers keep all their digits, since they count or name something. Text (`"NaN"`,
@@ -28,7 +30,7 @@ def format_short(value: object) -> str:
     return ("-" if value < 0 else "") + _written(rounded)
 
 
-def format_exact(value: object) -> str:
+def format_exact(value: Shown) -> str:
     """A number with every digit that its float64 needs to come back unchanged, written as JavaScript writes it."""
     if isinstance(value, tuple):
         return _complex(format_exact(value[0]), format_exact(value[1]))
@@ -39,7 +41,7 @@ def format_exact(value: object) -> str:
     return ("-" if value < 0 else "") + _written(abs(Decimal(repr(value))))
 
 
-def to_finite(value: object) -> float | None:
+def to_finite(value: Shown) -> float | None:
     """The value as a finite float, or None where there is no such number (text, NaN, infinity)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -66,7 +68,7 @@ def _complex(real: str, imaginary: str) -> str:
     return f"{real}{imaginary}i" if imaginary.startswith("-") else f"{real}+{imaginary}i"
 
 
-def _is_float(value: object) -> TypeGuard[float]:
+def _is_float(value: Shown) -> TypeGuard[float]:
     return isinstance(value, float) and math.isfinite(value)
 
 

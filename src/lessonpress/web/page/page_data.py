@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from lessonpress.web.page.arrays import Shown
+    from lessonpress.web.page.numbers import Shown
 
 # A stretch of a source file: its file's anchor, first and last line; for a call also its column and end column.
 Stretch: TypeAlias = tuple[str, int, int] | tuple[str, int, int, int, int]

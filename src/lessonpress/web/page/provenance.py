@@ -89,17 +89,17 @@ def list_facts(manifest: Manifest) -> tuple[Fact, ...]:
         ("Commit", provenance.get("productRevision")),
         ("Python", provenance.get("python")),
         ("PyTorch", provenance.get("torch")),
-        ("Platform", flatten_to_text(provenance.get("platform") or provenance.get("host"))),
+        ("Platform", flatten_to_text(provenance.get("host"))),
         ("CPU level", flatten_to_text(provenance.get("cpu"))),
         ("Isolation", flatten_to_text(_without_machine_facts(provenance.get("isolation")))),
     ]
     return tuple(Fact(term, text or "not recorded", volatile=True) for term, text in facts)
 
 
-def _without_machine_facts(isolation: object) -> object:
+def _without_machine_facts(isolation: Mapping[str, object] | None) -> Mapping[str, object] | None:
     """The isolation without what only a machine compares; manifest.json has all of it."""
-    if not isinstance(isolation, Mapping):
-        return isolation
+    if isolation is None:
+        return None
     return {name: value for name, value in isolation.items() if name not in _MACHINE_ONLY and value not in ({}, [], "")}
 
 
@@ -123,8 +123,8 @@ def list_digests(manifest: Manifest) -> tuple[Fact, ...]:
     return tuple(Fact(term, text) for term, text in digests if text)
 
 
-def flatten_to_text(value: object) -> str:
-    """Any JSON value as one line of words: `profile linux-strict · limits: wall 60, memory 4294967296`."""
+def flatten_to_text(value: Mapping[str, object] | str | int | None) -> str:
+    """A record or a plain value as one line of words: `profile linux-strict · limits: wall 60, memory 4294967296`."""
     if isinstance(value, Mapping):
         return " · ".join(f"{name}: {_flatten(part)}" if isinstance(part, Mapping) else f"{name} {_flatten(part)}"
                           for name, part in value.items())  # fmt: skip
@@ -138,7 +138,7 @@ def _flatten(value: object) -> str:
         return ", ".join(_flatten(part) for part in value) or "none"
     if value is None:
         return ""
-    return numbers.format_exact(value)
+    return numbers.format_exact(value) if isinstance(value, bool | int | float | str) else str(value)
 
 
 def _list_shapes(manifest: Manifest) -> tuple[str, ...]:

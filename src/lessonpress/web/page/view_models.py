@@ -17,7 +17,7 @@ from lessonpress.worker import recorded
 
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
-    from lessonpress.lesson.records import CallSite, Layer, MutantVerdict, SourceLines, TensorType, Verdict
+    from lessonpress.lesson.records import CallSite, Layer, MutantVerdict, Real, SourceLines, TensorType, Verdict
     from lessonpress.revision.schema import Manifest, PublishedFile
     from lessonpress.web.page.page_data import Stretch
 
@@ -211,7 +211,7 @@ def make_layer_rows(manifest: Manifest, sources: Mapping[str, str]) -> tuple[Lay
         LayerRow(
             layer["id"],
             layer.get("op") or "",
-            _join_settings(layer.get("params") or {}),
+            _join_settings(layer),
             ", ".join(map(_describe_tensor, layer.get("outputs") or [])),
             str(layer.get("calls", "")),
             next(iter(_quote_source(layer, sources, {})), None),
@@ -318,9 +318,9 @@ def _describe_tensor(output: TensorType) -> str:
     return f"{numbers.format_shape(output.get('shape') or [])} {output.get('dtype', '')}".strip()
 
 
-def _format_number(value: object) -> str:
+def _format_number(value: Real | None) -> str:
     return "" if value is None else numbers.format_short(value)
 
 
-def _join_settings(settings: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {numbers.format_exact(value)}" for name, value in settings.items())
+def _join_settings(layer: Layer) -> str:
+    return ", ".join(f"{name} {numbers.format_exact(value)}" for name, value in (layer.get("params") or {}).items())
