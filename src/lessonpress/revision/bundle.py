@@ -38,16 +38,18 @@ def make_editor_files() -> dict[str, bytes]:
     python = {"command": "${workspaceFolder}/.venv/bin/python",
               "windows": {"command": "${workspaceFolder}\\.venv\\Scripts\\python.exe"}}  # fmt: skip
     shown = {"command": "code", "args": ["${workspaceFolder}/preview.svg", "${workspaceFolder}/graph.tensorviz.json"]}
-    install = "-m pip install -r requirements.txt"
-    setup = {"command": f"python3 -m venv .venv && .venv/bin/python {install}",
-             "windows": {"command": f"py -m venv .venv; .venv\\Scripts\\python {install}"}}  # fmt: skip
+    # Isolated (-I), so that no module beside the lesson is imported; cleared, so that no Python that came along is run.
+    install, new = "-I -m pip install -r requirements.txt", "-I -m venv --clear .venv"
+    setup = {"command": f"python3 {new} && .venv/bin/python {install}",
+             "windows": {"command": f"py {new}; .venv\\Scripts\\python {install}"}}  # fmt: skip
+    system = {"command": "python3", "windows": {"command": "py"}}
     tasks = [
         {"label": "Lesson: set up", "type": "shell", **setup},
-        {"label": "Lesson: run", "type": "process", **python, "args": ["run.py"],
+        {"label": "Lesson: run", "type": "process", **python, "args": ["-I", "run.py"],
          "group": {"kind": "build", "isDefault": True}},
-        {"label": "Lesson: compare with the record", "type": "process", **python, "args": ["run.py", "--compare"],
+        {"label": "Lesson: compare with the record", "type": "process", **python, "args": ["-I", "run.py", "--compare"],
          "group": {"kind": "test", "isDefault": True}},
-        {"label": "Lesson: verify the files", "type": "process", **python, "args": ["verify.py"]},
+        {"label": "Lesson: verify the files", "type": "process", **system, "args": ["-I", "verify.py"]},
         {"label": "Lesson: show the graph", "type": "process", **shown},
     ]  # fmt: skip
     settings = {"python.defaultInterpreterPath": "${workspaceFolder}/.venv/bin/python", "files.eol": "\n"}
