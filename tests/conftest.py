@@ -33,12 +33,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave marked tests out of the fast ones."""
-    if not config.getoption("--fast"):
-        return
-    slow = [item for item in items if tiers.SLOW_MARKS.intersection(mark.name for mark in item.iter_markers())]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if item not in slow]
+    """Leave marked tests out: slow ones of the fast ones, and those of the night by day."""
+    unwanted = tiers.SLOW_MARKS if config.getoption("--fast") else frozenset()
+    unwanted |= frozenset() if tiers.NIGHTLY else {"nightly"}
+    out = [item for item in items if unwanted.intersection(mark.name for mark in item.iter_markers())]
+    config.hook.pytest_deselected(items=out)
+    left_out = set(out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
+
+import pytest
 
 T = TypeVar("T")
 NIGHTLY = os.environ.get("LESSONPRESS_NIGHTLY", "0") not in ("", "0")
@@ -28,9 +30,16 @@ class NotFastError(BaseException):
     """A fast test reached for something slow. No `except Exception` of the code under test swallows it."""
 
 
-def selected(every: Sequence[T], few: Sequence[T]) -> Sequence[T]:
-    """All of something at night, a few of it otherwise."""
-    return every if NIGHTLY else few
+def some(every: Iterable[T], step: int, name: Callable[[T], str] = str) -> list[Any]:
+    """Parameters of a test: all of `every`; each `step`-th is tried with every push, the others at night."""
+    return [
+        pytest.param(one, id=name(one), marks=pytest.mark.nightly if at % step else ()) for at, one in enumerate(every)
+    ]
+
+
+def amount(few: int, many: int) -> int:
+    """How many examples a test takes that draws them: few with every push, many at night."""
+    return many if NIGHTLY else few
 
 
 def refuse_slow(event: str, arguments: tuple[Any, ...]) -> None:

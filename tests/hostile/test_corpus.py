@@ -10,6 +10,7 @@ import pytest
 
 from lessonpress.sandbox.worker_errors import MAY
 from lessonpress.worker import kernel, landlock
+from tests import tiers
 from tests.hostile import attacks, world
 from tests.hostile.conftest import PEOPLE, Person
 
@@ -46,8 +47,21 @@ def contained(attack: attacks.Attack, told: dict[str, Any]) -> None:
         assert any(f"the line reads `{line}`" in message for line in attack.lines), message
 
 
-@pytest.mark.parametrize("kept", [False, True], ids=["alone", "one of many"])
-@pytest.mark.parametrize("name", attacks.ALL)
+# Who runs an attack, and whether alone or after others: each attack is tried in one of these ways with every push, the
+# ways taking turns, and in all of them at night.
+WAYS = [(name, kept) for name in PEOPLE for kept in (False, True)]
+
+
+def turns() -> list[Any]:
+    """Every attack in every way; `nightly` but where it is the way's turn."""
+    return [
+        pytest.param(person, name, kept, id=f"{name}-{person}-{'one of many' if kept else 'alone'}",
+                     marks=pytest.mark.nightly if (at + way) % len(WAYS) else ())
+        for at, name in enumerate(attacks.ALL) for way, (person, kept) in enumerate(WAYS)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("person", "name", "kept"), turns(), indirect=["person"])
 def test_an_attack_is_contained(person: Person, name: str, kept: bool) -> None:
     """As this user and as an ordinary one, alone and after others, by the worker's own confinement alone."""
     contained(attacks.ALL[name], person.attempts(name, kept=kept))
@@ -55,13 +69,13 @@ def test_an_attack_is_contained(person: Person, name: str, kept: bool) -> None:
 
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 @pytest.mark.parametrize("person", PEOPLE[-1:], indirect=True)
-@pytest.mark.parametrize("name", attacks.ALL)
+@pytest.mark.parametrize("name", tiers.some(attacks.ALL, 3))
 def test_an_attack_is_contained_in_bubblewrap(person: Person, name: str) -> None:
     """The outer layer, where it starts, neither opens a hole nor changes what a curator reads."""
     contained(attacks.ALL[name], person.attempts(name, outer="auto", kept=True))
 
 
-@pytest.mark.parametrize("name", [name for name, attack in attacks.ALL.items() if attack.open])
+@pytest.mark.parametrize("name", tiers.some([name for name, attack in attacks.ALL.items() if attack.open], 2))
 def test_the_attack_would_succeed_without_confinement(person: Person, name: str) -> None:
     """What is denied is possible for the same user otherwise: the corpus tests the confinement, not the machine."""
     told = person.attempts(name, confined=False)
