@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from lessonpress.build import code_digest
 from lessonpress.core import config
 from lessonpress.core.settings import Config
+from tests.workflow import swift
 
 TINY = "tiny-affine"
 MODEL, JUDGE = "lessonpress.worker.program", "lessonpress.worker.judge"  # as the servers' logs name them
@@ -51,10 +51,8 @@ class House:
     def run(
         self, module: str, *arguments: str, around: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a module of the test's own Python in the house."""
-        command, environment = [sys.executable, "-m", module, *arguments], {**os.environ, **(around or {})}
-        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300,
-                              check=False)  # fmt: skip
+        """Run Snakemake or our own command line in the house, in a process that need not import them first."""
+        return swift.run(self.folder, [module, *arguments], {**os.environ, **(around or {})})
 
     def publish(self, *arguments: str) -> str:
         """Run Snakemake, which must succeed; answers all that it said."""

@@ -9,7 +9,9 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,15 +22,18 @@ _FORKED.set_forkserver_preload([
     "lessonpress.cli.main", "lessonpress.build.steps", "lessonpress.publishing.publish", "lessonpress.publishing.site",
     "lessonpress.publishing.verify",
 ])  # fmt: skip
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 class Running:
-    """A command that was started; `said` is the file of what it printed."""
+    """A command that was started; `said` is the file of what it printed, unless errors have one of their own."""
 
-    def __init__(self, folder: Path, words: list[str], around: Mapping[str, str], said: Path) -> None:
+    def __init__(
+        self, folder: Path, words: list[str], around: Mapping[str, str], said: Path, errors: Path | None = None
+    ) -> None:
         self.said = said
-        self._process = _FORKED.Process(target=_be, args=(str(folder), words, dict(around), str(said)))
+        files = (str(said), str(errors or said))
+        self._process = _FORKED.Process(target=_be, args=(str(folder), words, dict(around), files))
         self._process.start()
         assert self._process.pid
         self.pid = self._process.pid
@@ -56,15 +61,25 @@ class Running:
         return self.said.read_text(encoding="utf-8", errors="replace")
 
 
-def _be(folder: str, words: list[str], around: dict[str, str], said: str) -> None:
-    """Become a command: in its folder, with its environment and its words, and with its output in a file."""
+def run(folder: Path, words: list[str], around: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end. Raises AssertionError where it does not come."""
+    with tempfile.TemporaryDirectory(prefix="said-") as scratch:
+        out, errors = Path(scratch, "out"), Path(scratch, "errors")
+        code = Running(folder, words, around, out, errors).wait()
+        printed = (path.read_text(encoding="utf-8") for path in (out, errors))
+        return subprocess.CompletedProcess(words, code, *printed)
+
+
+def _be(folder: str, words: list[str], around: dict[str, str], files: tuple[str, str]) -> None:
+    """Become a command: in its folder, with its environment and its words, and with its output in files."""
     os.setsid()
     os.environ.clear()
     os.environ.update(around)
     time.tzset()
     os.chdir(folder)
-    null, out = os.open(os.devnull, os.O_RDONLY), os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    for number, source in ((0, null), (1, out), (2, out)):
+    null = os.open(os.devnull, os.O_RDONLY)
+    out, errors = (os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666) for name in files)
+    for number, source in ((0, null), (1, out), (2, errors)):
         os.dup2(source, number)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
