@@ -44,7 +44,7 @@ lint: setup ## Static checks
 	@$(PY) -m snakemake --lint
 
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
-	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 fast: setup ## The tests without torch, a browser or Snakemake: less than a minute on two cores
 	@$(PY) -m pytest --fast -q --numprocesses auto --maxprocesses 4

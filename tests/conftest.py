@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import tiers
 
@@ -39,7 +41,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     out = [item for item in items if unwanted.intersection(mark.name for mark in item.iter_markers())]
     config.hook.pytest_deselected(items=out)
     left_out = set(out)
-    items[:] = [item for item in items if item not in left_out]
+    items[:] = sorted((item for item in items if item not in left_out), key=lambda item: tiers.rank(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByUnit:
+    """Give tests that share what is expensive to one process, where there are several."""
+    return ByUnit(config, log)
+
+
+class ByUnit(LoadScopeScheduling):
+    """Hands out the units of the tests, one after the other, to whichever process has nothing to do."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return tiers.unit(nodeid)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ cases takes all of them; the nightly workflow sets it.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,6 +21,12 @@ NIGHTLY = os.environ.get("LESSONPRESS_NIGHTLY", "0") not in ("", "0")
 # Folders of tests and marks of tests that `make fast` leaves out.
 SLOW_FOLDERS = frozenset({"browser", "hostile", "replay", "worker", "workflow"})
 SLOW_MARKS = frozenset({"browser", "hostile", "workflow", "benchmark"})
+# What takes longest begins first, so that no process is left with it alone in the end.
+FIRST = ("tests/workflow", "tests/browser", "tests/hostile", "tests/worker", "tests/replay")
+# Files whose tests share nothing that is expensive to make: each may run in another process.
+SPREAD = frozenset({"tests/hostile/test_fuzz.py"})
+# A test of a lesson's page, by the lesson: whoever has made its revision goes on with it.
+PAGE = re.compile(r"tests/browser/test_lessons_in_browser\.py::\w+\[([\w-]+?)(?:-light|-dark|-\d+)?\]")
 # What a fast test may neither import nor start.
 SLOW_MODULES = frozenset({"torch", "playwright", "snakemake"})
 SLOW_PROGRAMS = frozenset({*SLOW_MODULES, "chromium", "chrome", "node"})
@@ -40,6 +47,19 @@ def some(every: Iterable[T], step: int, name: Callable[[T], str] = str) -> list[
 def amount(few: int, many: int) -> int:
     """How many examples a test takes that draws them: few with every push, many at night."""
     return many if NIGHTLY else few
+
+
+def unit(nodeid: str) -> str:
+    """What a process takes as a whole: a file's tests, those of one lesson's page, or a test that shares nothing."""
+    file = nodeid.partition("::")[0]
+    if page := PAGE.match(nodeid):
+        return f"{file}[{page[1]}]"
+    return nodeid if file in SPREAD else file
+
+
+def rank(nodeid: str) -> int:
+    """Where a test stands in the order of a run."""
+    return next((at for at, folder in enumerate(FIRST) if nodeid.startswith(f"{folder}/")), len(FIRST))
 
 
 def refuse_slow(event: str, arguments: tuple[Any, ...]) -> None:

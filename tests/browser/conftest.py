@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.opening import ARGUMENTS, CHROMIUM, EVERY, LESSONS, make_preview
+from tests.browser.opening import ARGUMENTS, CHROMIUM, EVERY, LESSONS, make_preview, typical
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +42,18 @@ def revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Pa
 @pytest.fixture(scope="session", params=EVERY, ids=lambda lesson: lesson.name)
 def any_revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
     """A lesson's revision folder; a test that asks for it is run for every lesson, also for one without a slider."""
+    return made(request.param)
+
+
+@pytest.fixture(scope="session", params=typical(LESSONS))
+def typical_revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
+    """A lesson's revision folder; a test of what a slider does is run for typical lessons, at night for all."""
+    return made(request.param)
+
+
+@pytest.fixture(scope="session", params=typical(EVERY))
+def any_typical_revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
+    """A lesson's revision folder; a test of what a page does is run for typical lessons, at night for all."""
     return made(request.param)
 
 

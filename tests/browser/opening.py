@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page
 
 CHROMIUM = "/usr/bin/chromium"
@@ -19,8 +20,19 @@ PROJECT = Path(__file__).resolve().parents[2]
 RECIPES = sorted(path for at in ("lessons", "tests/lessons") for path in PROJECT.glob(f"{at}/*/lesson.yaml"))
 # Those that a reader can move; a page of recorded values only is opened from a sample.
 LESSONS = [path.parent for path in RECIPES if "  control:" in path.read_text(encoding="utf-8")]
+# What a page does is tried with these on every push, and with every lesson at night: a lesson of few operations and one
+# of many. Its numbers are tried with every lesson always.
+TYPICAL = ("tiny-affine", "bahdanau-attention")
 # All whose cases can be compared.
 EVERY = [path.parent for path in RECIPES if path.parent in LESSONS or path.parents[1] == PROJECT / "lessons"]
+
+
+def typical(lessons: list[Path]) -> list[Any]:
+    """Parameters of a fixture: these lessons, of which all but the typical ones are for the night."""
+    return [
+        pytest.param(lesson, id=lesson.name, marks=() if lesson.name in TYPICAL else pytest.mark.nightly)
+        for lesson in lessons
+    ]
 
 
 def open_page(browser: Browser, address: str, complaints: list[str] | None = None, **options: Any) -> Page:

@@ -117,9 +117,9 @@ def test_every_number_can_be_followed(browser: Browser, any_revision: Path) -> N
     assert lost == []
 
 
-def test_a_slider_moves_every_figure(browser: Browser, revision: Path) -> None:
+def test_a_slider_moves_every_figure(browser: Browser, typical_revision: Path) -> None:
     """Moving one slider changes figures in the page, marks them as live, and one click restores the record."""
-    shown = open_lesson(browser, revision)
+    shown = open_lesson(browser, typical_revision)
     before = shown.locator("#example .case").first.inner_text()
     shown.locator(".knob input[type=range]").first.focus()
     shown.keyboard.press("PageUp")
@@ -130,9 +130,9 @@ def test_a_slider_moves_every_figure(browser: Browser, revision: Path) -> None:
     assert shown.locator("#example .case").first.inner_text() == before
 
 
-def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path) -> None:
+def test_a_live_figure_shows_what_was_computed(browser: Browser, typical_revision: Path) -> None:
     """A typed value gives figures whose cells are the computed numbers at four digits, and a wrong one is refused."""
-    shown = open_lesson(browser, revision)
+    shown = open_lesson(browser, typical_revision)
     name = live(shown)["control"]["inputs"][0]
     shown.locator(".knob input[type=number]").first.fill("0.75")
     shown.keyboard.press("Enter")
@@ -147,14 +147,14 @@ def test_a_live_figure_shows_what_was_computed(browser: Browser, revision: Path)
         assert cells == pytest.approx(read_numbers(numbers), rel=6e-4)
 
 
-def test_the_sliders_stand_as_the_input_does(browser: Browser, revision: Path) -> None:
+def test_the_sliders_stand_as_the_input_does(browser: Browser, typical_revision: Path) -> None:
     """On a desk the sliders of one row of the input stand in one line, those of one column below each other."""
-    shown = open_lesson(browser, revision)
+    shown = open_lesson(browser, typical_revision)
     knobs = shown.locator(".panel-play").first.locator(".knob")
     places = "(knobs) => knobs.map((knob) => knob.getBoundingClientRect()).map(({left, top}) => [left, top])"
     sides = knobs.evaluate_all(places)
     name = live(shown)["control"]["inputs"][0]
-    first = next(iter(read_manifest(revision)["experiment"]["cases"]))["id"]
+    first = next(iter(read_manifest(typical_revision)["experiment"]["cases"]))["id"]
     width = min(8, next((n for n in reversed(live(shown)["cases"][first]["inputs"][name][1]) if n > 1), 1))
     assert len({left for left, _ in sides}) == width
     assert len({top for _, top in sides}) == math.ceil(len(sides) / width)
@@ -168,9 +168,12 @@ def live_case(shown: Page) -> str:
 # -- following, comparing, saving ----------------------------------------------------------------------------------
 
 
-def test_two_cases_can_be_compared(browser: Browser, any_revision: Path) -> None:
+def test_two_cases_can_be_compared(browser: Browser, any_typical_revision: Path) -> None:
     """The difference of two cases is shown with its largest change, which is that of the recorded values."""
-    shown, cases = open_lesson(browser, any_revision), read_manifest(any_revision)["experiment"]["cases"]
+    shown, cases = (
+        open_lesson(browser, any_typical_revision),
+        read_manifest(any_typical_revision)["experiment"]["cases"],
+    )
     shown.select_option("#versus", cases[1]["id"])
     for at, figure in enumerate(shown.locator(f'.case[data-case="{cases[0]["id"]}"] figure.vector').all()):
         one, other = (leaves(case["vectors"][at]["values"]) for case in cases[:2])
@@ -179,9 +182,9 @@ def test_two_cases_can_be_compared(browser: Browser, any_revision: Path) -> None
         assert (float(stated[1]) if stated else 0) == pytest.approx(most, rel=6e-4)
 
 
-def test_a_number_is_followed_by_keyboard(browser: Browser, any_revision: Path) -> None:
+def test_a_number_is_followed_by_keyboard(browser: Browser, any_typical_revision: Path) -> None:
     """Enter on a cell opens how it arises, steps lead back into the graph, Escape returns to the cell."""
-    shown = open_lesson(browser, any_revision)
+    shown = open_lesson(browser, any_typical_revision)
     cell = shown.locator(".case:visible tbody td[tabindex='0']").first
     cell.focus()
     shown.keyboard.press("Enter")
@@ -198,9 +201,9 @@ def test_a_number_is_followed_by_keyboard(browser: Browser, any_revision: Path) 
     assert cell.evaluate("(cell) => document.activeElement === cell")
 
 
-def test_figures_can_be_saved(browser: Browser, any_revision: Path, tmp_path: Path) -> None:
+def test_figures_can_be_saved(browser: Browser, any_typical_revision: Path, tmp_path: Path) -> None:
     """A figure's SVG is valid XML, its PNG is a picture, and its CSV names each panel and holds every digit."""
-    shown = open_lesson(browser, any_revision, accept_downloads=True)
+    shown = open_lesson(browser, any_typical_revision, accept_downloads=True)
     figure = shown.locator("figure.matrix:visible").first
     figure.locator(".save summary").click()
     files = {}
@@ -216,7 +219,7 @@ def test_figures_can_be_saved(browser: Browser, any_revision: Path, tmp_path: Pa
     )
     tables = [table.split("\r\n") for table in files["CSV"].read_bytes().decode().strip().split("\r\n\r\n")]
     rows = [line.split(",") for table in tables for line in table[1:]]
-    recorded = read_manifest(any_revision)["experiment"]["cases"][0]["matrices"][0]["values"]
+    recorded = read_manifest(any_typical_revision)["experiment"]["cases"][0]["matrices"][0]["values"]
     assert [float(cell) for row in rows for cell in row[1:]] == leaves(recorded)
     assert len({table[0].split(",")[0] for table in tables}) == len(tables)
 
@@ -224,9 +227,9 @@ def test_figures_can_be_saved(browser: Browser, any_revision: Path, tmp_path: Pa
 # -- the graph, the source, the words ------------------------------------------------------------------------------
 
 
-def test_the_graph_is_used_by_keyboard(browser: Browser, any_revision: Path) -> None:
+def test_the_graph_is_used_by_keyboard(browser: Browser, any_typical_revision: Path) -> None:
     """Arrow keys go from node to node, Enter lights one in graph and source, plus and minus zoom, F folds."""
-    shown = open_lesson(browser, any_revision)
+    shown = open_lesson(browser, any_typical_revision)
     node = shown.locator('.graph g.node[tabindex="0"]')
     node.focus()
     shown.keyboard.press("ArrowDown")
@@ -248,9 +251,9 @@ def test_the_graph_is_used_by_keyboard(browser: Browser, any_revision: Path) -> 
         assert shown.locator(".graph g.node").count() == count
 
 
-def test_a_call_in_the_source_finds_its_node(browser: Browser, any_revision: Path) -> None:
+def test_a_call_in_the_source_finds_its_node(browser: Browser, any_typical_revision: Path) -> None:
     """N in the source goes to the next call and lights its node; a click finds the innermost call at that column."""
-    shown = open_lesson(browser, any_revision)
+    shown = open_lesson(browser, any_typical_revision)
     listing = shown.locator(".listing pre.numbered").first
     listing.focus()
     shown.keyboard.press("n")
@@ -259,9 +262,9 @@ def test_a_call_in_the_source_finds_its_node(browser: Browser, any_revision: Pat
     assert shown.evaluate("CSS.highlights.get('called').size") >= 1
 
 
-def test_a_word_explains_itself_at_the_readers_level(browser: Browser, any_revision: Path) -> None:
+def test_a_word_explains_itself_at_the_readers_level(browser: Browser, any_typical_revision: Path) -> None:
     """A term shows its meaning on focus, in the words of the chosen level, which is remembered."""
-    shown = open_lesson(browser, any_revision)
+    shown = open_lesson(browser, any_typical_revision)
     if not shown.locator("a.term").count():
         pytest.skip("no term of the glossary occurs in this lesson's prose")
     term = shown.locator("a.term").first
@@ -309,9 +312,9 @@ def states(shown: Page) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_any_state(browser: Browser, any_revision: Path, scheme: Any) -> None:
+def test_axe_finds_nothing_in_any_state(browser: Browser, any_typical_revision: Path, scheme: Any) -> None:
     """axe-core has no complaint about any state of the page, in light and in dark."""
-    shown = open_lesson(browser, any_revision, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+    shown = open_lesson(browser, any_typical_revision, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
     shown.add_script_tag(path=AXE)
     broken = {state: shown.evaluate(RULES) for state in states(shown)}
     assert {state: rules for state, rules in broken.items() if rules} == {}
@@ -337,10 +340,10 @@ def test_the_page_asks_for_nothing_and_breaks_no_rule(
     assert shown.evaluate("getComputedStyle(document.getElementById('odd')).color") != "rgb(255, 0, 0)"
 
 
-def test_without_scripts_all_content_is_there(browser: Browser, any_revision: Path) -> None:
+def test_without_scripts_all_content_is_there(browser: Browser, any_typical_revision: Path) -> None:
     """With scripts off every case, step, check, file and term can be read, and no empty control is shown."""
-    shown = open_page(browser, (any_revision / "index.html").as_uri(), java_script_enabled=False)
-    manifest = read_manifest(any_revision)
+    shown = open_page(browser, (any_typical_revision / "index.html").as_uri(), java_script_enabled=False)
+    manifest = read_manifest(any_typical_revision)
     for case in manifest["experiment"]["cases"]:
         section = shown.locator(f'[data-case="{case["id"]}"]')
         rows = sum(len(leaves(vector["values"])) for vector in case["vectors"])
@@ -371,16 +374,16 @@ def test_the_page_is_light(any_revision: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 768, 1280])
-def test_no_state_scrolls_sideways(browser: Browser, any_revision: Path, width: int) -> None:
+def test_no_state_scrolls_sideways(browser: Browser, any_typical_revision: Path, width: int) -> None:
     """On a phone, a tablet and a desk, no state of the page is wider than the window."""
-    shown = open_lesson(browser, any_revision, viewport={"width": width, "height": 700})
+    shown = open_lesson(browser, any_typical_revision, viewport={"width": width, "height": 700})
     wide = {state: shown.evaluate("document.documentElement.scrollWidth") for state in states(shown)}
     assert {state: pixels for state, pixels in wide.items() if pixels > width} == {}
 
 
-def test_every_control_is_reached_by_tab(browser: Browser, any_revision: Path) -> None:
+def test_every_control_is_reached_by_tab(browser: Browser, any_typical_revision: Path) -> None:
     """The Tab key reaches every button, field, slider and link that is shown, but those that arrow keys reach."""
-    shown = open_lesson(browser, any_revision)
+    shown = open_lesson(browser, any_typical_revision)
     shown.evaluate("""() => { window.reached = new Set();
       addEventListener("focusin", (event) => reached.add(event.target)); }""")
     shown.keyboard.press("Tab")
