@@ -42,6 +42,7 @@ lint: setup ## Static checks
 	@$(PY) -m snakefmt --check Snakefile workflow
 	@echo 'snakemake --lint: practice of the rules'
 	@$(PY) -m snakemake --lint
+	@bash scripts/lint_scripts.sh
 
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
 	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
@@ -69,4 +70,4 @@ api: setup ## Pages about the modules, from their docstrings and types
 	@echo 'Written. Open build/api/index.html in a browser.'
 
 clean: ## Remove what can be made again, but never a published revision
-	rm -rf .venv work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules work .snakemake build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

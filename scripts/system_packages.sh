@@ -11,6 +11,7 @@ need() { # PROGRAM PACKAGE…
 
 need chromium chromium fonts-liberation # without a font a page has no text to measure
 need node nodejs
+need npm npm # brings the tools that check the scripts
 need bwrap bubblewrap
 need strace strace
 need git git

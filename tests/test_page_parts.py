@@ -6,7 +6,6 @@ import base64
 import itertools
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from hypothesis.extra import numpy as arrays
 from ruamel.yaml import YAML
 
 from lessonpress.graph import drawing, layout
-from lessonpress.replay import operations
 from lessonpress.revision import bundle
 from lessonpress.web.page import (
     citation,
@@ -27,11 +25,8 @@ from lessonpress.web.page import (
     lesson_page,
     program,
     reading,
-    rendering,
-    shrink,
     site_pages,
 )
-from tests import javascript_runner
 from tests.page_sample import RECIPE, SOURCE, manifest
 
 TERMS = glossary.make_terms([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
@@ -135,41 +130,6 @@ def test_a_graph_is_light(count: int) -> None:
     least, _ = weight(10)
     most, nodes = weight(count)
     assert most - least <= 50_000 + 200 * nodes
-
-
-@pytest.mark.browser
-def test_a_shrunk_script_does_the_same(tmp_path: Path) -> None:
-    """Strings, templates, regular expressions, signs and words survive without comments and spare space."""
-    script = """
-    const f = (a, b) => a + +b - -1; // a comment
-    const words = `x  ${f(1, "2")} /* kept */  y`.replace(/\\s+ /g, "_");
-    /* gone */ const g = function named (n) { return typeof n === "number" ? n : n in { k: 1 }; };
-    const main = () => [f(1, 2), words, g(3), g("k"), 4 / 2 / 1, "//", [..."ab"].map((c) => c + c)];
-    """
-    small = shrink.shrink(script)
-    assert "comment" not in small
-    assert "gone" not in small
-    results = [javascript_runner.run(text, None, folder=tmp_path) for text in (script, small)]
-    assert results[0] == results[1] == [4, "x_4 /* kept */_y", 3, True, 2, "//", ["aa", "bb"]]
-
-
-def test_scripts_shrunk_one_by_one_are_the_whole_shrunk() -> None:
-    """Where each file is worked on once and kept, the page carries the very bytes that it carried otherwise."""
-    folder = rendering.templates_folder() / "script"
-    parts = ["(() => {", *(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.js"))), "})();"]
-    assert shrink.joined(parts) == shrink.shrink("\n".join(parts))
-
-
-@pytest.mark.browser
-def test_all_kernels_survive_shrinking(tmp_path: Path) -> None:
-    """The whole operation table, shrunk, defines the same kernels and computes the same product."""
-    script = operations.javascript(operations.kernels())
-    main = "const main = () => [Object.keys(op).sort(), nested(op.matmul(tensor([[1, 2]]), tensor([[3], [4]])))];"
-    texts = (script + main, shrink.shrink(script + main))
-    whole, small = (javascript_runner.run(text, None, folder=tmp_path) for text in texts)
-    assert whole == small
-    assert small[0] == sorted(operations.kernels())
-    assert small[1] == [[11]]
 
 
 def test_a_citation_is_valid_yaml_and_bibtex() -> None:

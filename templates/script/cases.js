@@ -1,18 +1,26 @@
 // Cases: choosing one shows its record. What a reader moves shows in the same figures, marked as live.
-const choices = all('.chooser input[type="radio"]');
-const example = one("#example");
-const caseNow = () => choices.find((choice) => choice.checked)?.value ?? null;
-const labelOfCase = (id) => one(`label[for="${choices.find((choice) => choice.value === id).id}"]`).textContent;
-const shownFigures = () => sections.filter((figure) => {
+import { cellsOf, isVector, keyOf, rowsOf, sections, shownOf } from "./cells.js";
+import { chosen } from "./core.js";
+import { data } from "./data.js";
+import { all, one } from "./dom.js";
+import { extremes, finite, largestOf, paintBar, paintHeatmap, scaleWords } from "./figures.js";
+import { enter, figureNow, live, metricNow, now, watchers } from "./machine.js";
+import { exact, numeric, short } from "./numbers.js";
+
+export const choices = all('.chooser input[type="radio"]');
+export const example = one("#example");
+export const caseNow = () => choices.find((choice) => choice.checked)?.value ?? null;
+export const labelOfCase = (id) => one(`label[for="${choices.find((choice) => choice.value === id).id}"]`).textContent;
+export const shownFigures = () => sections.filter((figure) => {
   const around = figure.closest(".case");
   return !around || around.dataset.case === caseNow();
 });
-const recordOf = (id, kind, at, panel) => {
+export const recordOf = (id, kind, at, panel) => {
   const key = `${id}/${kind}/${at}`;
   const first = Object.keys(data.metrics)[0];
   return data.figures[`${key}/${panel}`] ?? data.figures[key] ?? data.figures[`${first}/${kind}/${at}/${panel}`] ?? data.figures[`${first}/${kind}/${at}`];
 };
-const caseIds = choices.map((choice) => choice.value);
+export const caseIds = choices.map((choice) => choice.value);
 // One scale for a figure while it moves: that of all its records, widened where a live value needs it.
 const recordedScale = (kind, at) => {
   const own = Object.keys(data.figures).filter((key) => `${key}/`.slice(key.indexOf("/")).startsWith(`/${kind}/${at}/`));
@@ -89,7 +97,7 @@ const repaint = () => {
   paintMetrics();
   example.classList.toggle("live", Boolean(now.inputs));
 };
-const choose = (id, { quiet = false } = {}) => {
+export const choose = (id, { quiet = false } = {}) => {
   const choice = choices.find((each) => each.value === id);
   if (!choice) return;
   choice.checked = true;
@@ -97,7 +105,7 @@ const choose = (id, { quiet = false } = {}) => {
   else watchers.forEach((watch) => watch());
   if (!quiet) chosen.write({ case: id });
 };
-const startCases = () => {
+export const startCases = () => {
   if (!choices.length) return;
   watchers.unshift(repaint);
   choices.forEach((input) => input.addEventListener("change", () => choose(input.value)));

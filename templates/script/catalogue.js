@@ -1,12 +1,8 @@
 // The catalogue's search: words, a tag, an order. Cards are only hidden and moved, so thousands stay quick.
-"use strict";
-const cards = [...document.querySelectorAll(".card")];
-const groups = [...document.querySelectorAll(".part")];
-const make = (tag, told, ...children) => {
-  const element = Object.assign(document.createElement(tag), told);
-  element.append(...children);
-  return element;
-};
+import { all, make } from "./dom.js";
+
+const cards = all(".card");
+const groups = all(".part");
 const search = make("input", { type: "search", id: "find", autocomplete: "off" });
 const topics = [...new Set(cards.flatMap((card) => card.dataset.tags.split("|")))].filter(Boolean).sort((a, b) => a.localeCompare(b));
 const topic = make("select", { id: "topic" }, make("option", { value: "" }, "any"), ...topics.map((tag) => make("option", { value: tag }, tag)));
@@ -26,7 +22,7 @@ const filter = () => {
 };
 const arrange = () => {
   for (const group of groups) {
-    const own = [...group.querySelectorAll(".card")].sort((a, b) => keys[order.value](a, b) || a.dataset.title.localeCompare(b.dataset.title));
+    const own = all(".card", group).sort((a, b) => keys[order.value](a, b) || a.dataset.title.localeCompare(b.dataset.title));
     group.querySelector(".cards").append(...own);
   }
 };

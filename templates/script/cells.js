@@ -1,25 +1,31 @@
 // Figures of the recorded example: the value under pointer or focus with every digit, and the way to how it arose.
-const keyOf = (figure) => {
+import { data } from "./data.js";
+import { all, draw, one } from "./dom.js";
+import { figureNow, live, now, originOf } from "./machine.js";
+import { counted, exact, numeric } from "./numbers.js";
+import { follow } from "./selection.js";
+
+export const keyOf = (figure) => {
   const [id, kind, at, panel] = figure.dataset.figure.split("/");
   return { id, kind, at: Number(at), panel: Number(panel ?? 0) };
 };
-const isVector = (figure) => figure.matches(".vector");
-const sections = all("[data-figure]");
+export const isVector = (figure) => figure.matches(".vector");
+export const sections = all("[data-figure]");
 // A figure's own table, not that of a difference shown below it.
-const rowsOf = (figure) => all(".bars tbody tr, .pair tbody tr", figure);
-const headsOf = (figure) => all(".pair thead th", figure);
-const cellsOf = (figure) => all(".bars tbody td:not(.bar), .pair tbody td", figure);
+export const rowsOf = (figure) => all(".bars tbody tr, .pair tbody tr", figure);
+export const headsOf = (figure) => all(".pair thead th", figure);
+export const cellsOf = (figure) => all(".bars tbody td:not(.bar), .pair tbody td", figure);
 // The rows and columns that a figure shows, of all its numbers.
-const shownOf = (figure, numbers, shape) => {
+export const shownOf = (figure, numbers, shape) => {
   const rows = rowsOf(figure).length;
   if (isVector(figure)) return [counted(rows, (i) => numbers[i])];
   const [height, width] = [shape[shape.length - 2] ?? 1, shape[shape.length - 1] ?? 1];
   const base = keyOf(figure).panel * height * width;
   return counted(rows, (r) => counted(headsOf(figure).length, (c) => numbers[base + r * width + c]));
 };
-const recordedLines = (figure) => data.figures[figure.dataset.figure].map((line) => line.map(numeric));
+export const recordedLines = (figure) => data.figures[figure.dataset.figure].map((line) => line.map(numeric));
 // What a figure shows at the moment, row by row.
-const linesNow = (figure) => {
+export const linesNow = (figure) => {
   const { kind, at } = keyOf(figure);
   const figured = now.inputs && figureNow(kind, at);
   return figured ? shownOf(figure, figured.numbers, figured.shape) : recordedLines(figure);
@@ -70,13 +76,14 @@ const stroll = (event, figure, cell) => {
   next.tabIndex = 0;
   next.focus();
 };
+/** @type {(svg: any, event: MouseEvent) => [row: number, column: number]} */
 const pointed = (svg, event) => {
   const [left, top, side] = svg.dataset.frame.split(" ").map(Number);
   const area = svg.getBoundingClientRect();
   const unit = svg.viewBox.baseVal.width / area.width;
   return [Math.floor(((event.clientY - area.top) * unit - top) / side), Math.floor(((event.clientX - area.left) * unit - left) / side)];
 };
-const startCells = () => sections.forEach((figure) => {
+export const startCells = () => sections.forEach((figure) => {
   const followable = Boolean(live?.[keyOf(figure).kind][keyOf(figure).at]);
   figure.classList.toggle("followable", followable);
   cellsOf(figure).forEach((cell, at) => {

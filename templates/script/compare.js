@@ -1,4 +1,13 @@
 // Two cases side by side: what is shown minus the record of another case, with the largest change named.
+import { caseIds, caseNow, choices, example, labelOfCase, recordOf, shownFigures } from "./cases.js";
+import { headsOf, isVector, keyOf, linesNow, rowsOf } from "./cells.js";
+import { chosen } from "./core.js";
+import { data } from "./data.js";
+import { all, make, one } from "./dom.js";
+import { heatmap, largestOf, scaleWords } from "./figures.js";
+import { metricNow, now, watchers } from "./machine.js";
+import { exact, numeric, signed } from "./numbers.js";
+
 const picker = make("select", { id: "versus" });
 const versus = () => picker.value || null;
 const axisName = (figure, row, column) => {
@@ -46,7 +55,7 @@ const showDifferences = () => {
     if (Number.isFinite(change)) term.parentElement.append(make("dd", { className: "change" }, change ? signed(change) : "no change"));
   });
 };
-const startCompare = () => {
+export const startCompare = () => {
   if (choices.length < 2) return;
   const line = make("div", { className: "compare" }, make("label", { htmlFor: "versus" }, "Compare with "), picker);
   const offer = () => {

@@ -1,10 +1,17 @@
 // The drawer: one tensor, or one number with how it arises; a trail leads back.
+import { all, button, make } from "./dom.js";
+import { TABLES, explain, numberOf } from "./explain.js";
+import { layerPorts, nodeOf, now, portName, watchers } from "./machine.js";
+import { counted, exact, placeOf, short, sizeOf } from "./numbers.js";
+import { drawers, follow, lightNode, visit } from "./selection.js";
+import { tensorView } from "./tensor.js";
+
 const drawer = make("aside", { className: "drawer", hidden: true, tabIndex: -1, "aria-label": "Follow one number" });
 const trail = []; // what was looked at: {port, at} for a number, {node} for all that a node gave
 let opener = null;
 const elementName = ({ port, at }) => `${portName(port)}[${placeOf(at, now.values[port].shape).join(", ")}]`;
 const stopName = (stop) => (stop.node ? stop.node.replace(/^input:/, "") : elementName(stop));
-const refButton = (part) => button(short(valueOf(part)), () => follow(part), { className: "ref", title: elementName(part), "aria-label": `${elementName(part)} is ${short(valueOf(part))}` });
+const refButton = (part) => button(short(numberOf(part)), () => follow(part), { className: "ref", title: elementName(part), "aria-label": `${elementName(part)} is ${short(numberOf(part))}` });
 const partView = (part) => (typeof part === "string" ? part : typeof part === "number" ? make("span", { className: "figure", title: exact(part) }, short(part)) : refButton(part));
 const placeWords = (part) => (typeof part === "number" ? "–" : `[${placeOf(part.at, now.values[part.port].shape).join(", ")}]`);
 const tableView = ({ head, rows, total: last, chosen: mark }) => {
@@ -74,8 +81,7 @@ const closeDrawer = () => {
   document.body.classList.remove("with-drawer");
   if (opener?.isConnected) opener.focus();
 };
-const visit = (stop) => {
-  if (!live) return;
+const openDrawer = (stop) => {
   if (drawer.hidden) opener = document.activeElement;
   trail.push(stop);
   drawer.hidden = false;
@@ -85,11 +91,11 @@ const visit = (stop) => {
   drawer.focus();
   lightNode(stop.node ?? nodeOf(stop.port), { quiet: true });
 };
-const follow = (part) => visit({ port: part.port, at: part.at });
-if (live) {
+export const startDrawer = () => {
   document.body.append(drawer);
   drawer.addEventListener("keydown", (event) => {
     if (event.key === "Escape") closeDrawer();
   });
   watchers.push(refresh);
-}
+  drawers.push(openDrawer);
+};

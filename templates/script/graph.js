@@ -1,8 +1,15 @@
 // The graph: zoom, pan, fold and unfold; the chosen node lights in the graph, in the source and in the figures.
-const graph = one(".graph");
+import { shownFigures } from "./cases.js";
+import { keyOf, sections } from "./cells.js";
+import { say } from "./core.js";
+import { data } from "./data.js";
+import { all, button, make, one } from "./dom.js";
+import { layerPorts, live, watchers } from "./machine.js";
+import { chosenNode, lightNode, onLight, visit } from "./selection.js";
+
+export const graph = one(".graph");
 const pictures = new Map();
 let zoom = null; // null: as wide as there is room
-let lit = null;
 const nodesOf = () => all("g.node[data-id]", graph);
 // The module around a node: what its id tells, or else what the page was told.
 const parentOf = (id) => data.parents[id] ?? (/^\w+@(.*)#\d+$/.exec(id)?.[1] || id.slice(0, Math.max(0, id.lastIndexOf("."))));
@@ -33,10 +40,7 @@ const bringIntoView = (element) => {
   if (box.top < around.top || box.bottom > around.bottom) graph.scrollTop += box.top + box.height / 2 - around.top - around.height / 2;
   if (box.left < around.left || box.right > around.right) graph.scrollLeft += box.left + box.width / 2 - around.left - around.width / 2;
 };
-// Light a node everywhere; `quiet` leaves the address as it is.
-const lightNode = (id, { quiet = false } = {}) => {
-  lit = id;
-  lightSource(id);
+const lightGraph = (id) => {
   all(".recorded-here").forEach((figure) => figure.classList.remove("recorded-here"));
   figuresAt(id).forEach((figure) => figure.closest("figure").classList.add("recorded-here"));
   if (graph) {
@@ -46,8 +50,6 @@ const lightNode = (id, { quiet = false } = {}) => {
     if (element) bringIntoView(element);
     describe(id);
   }
-  markStep(id);
-  if (!quiet) chosen.write({ node: id });
 };
 const setZoom = (factor) => {
   const svg = one("svg", graph);
@@ -83,7 +85,8 @@ const swap = (key) => {
   graph.dataset.folded = key;
   dress();
   if (zoom !== null) setZoom(1);
-  if (lit) lightNode(lit, { quiet: true });
+  const id = chosenNode();
+  if (id) lightNode(id, { quiet: true });
   all(".folder").forEach((each) => each.setAttribute("aria-pressed", String(foldedNow().includes(each.dataset.module))));
 };
 const foldable = () => [...new Set([...pictures.keys()].flatMap((key) => JSON.parse(key)))].filter((id) => [...pictures.keys()].some((key) => !JSON.parse(key).includes(id)));
@@ -136,8 +139,10 @@ const dress = () => {
     frame.addEventListener("dblclick", () => toggleFold(frame.dataset.id));
   });
 };
-const startGraph = () => {
+export const startGraph = () => {
+  onLight.push(lightGraph);
   if (!graph) return;
+  watchers.push(() => chosenNode() && describe(chosenNode()));
   pictures.set(graph.dataset.folded, one("svg", graph));
   all("template.view").forEach((view) => pictures.set(view.dataset.folded, one("svg", view.content)));
   const folders = foldable().slice(0, 12).map((id) => button(`Fold ${id}`, () => toggleFold(id) && tools.querySelector(`[data-module="${CSS.escape(id)}"]`).focus(), { className: "folder", "data-module": id, "aria-pressed": String(foldedNow().includes(id)) }));

@@ -1,4 +1,13 @@
 // Play: sliders and number fields for the inputs; every figure follows, because the page runs the graph itself.
+import { FLOAT, flat, nd } from "#replay/operations/interpreter.js";
+import { caseNow, choices, choose, example, labelOfCase } from "./cases.js";
+import { keyOf, recordedLines, sections, shownOf } from "./cells.js";
+import { data } from "./data.js";
+import { button, make, one } from "./dom.js";
+import { largestOf } from "./figures.js";
+import { caseData, compute, enter, figureNow, inputOf, live, metricNow, move, now, watchers } from "./machine.js";
+import { counted, numeric, placeOf, short, sizeOf } from "./numbers.js";
+
 const KNOBS = 64; // sliders that are offered for one input
 const knobs = []; // each shows one element of an input and says when it was moved
 let due = false;
@@ -18,7 +27,7 @@ const request = (inputs) => {
 const changed = (name, change) => {
   const base = wanted && due ? wanted : now.inputs ?? {};
   const x = base[name] ?? caseData(now.id).inputs[name];
-  const copy = machine.nd(x.shape, x.kind, machine.flat(x).slice());
+  const copy = nd(x.shape, x.kind, flat(x).slice());
   change(copy.data);
   request({ ...base, [name]: copy });
 };
@@ -26,12 +35,12 @@ const niceStep = (span) => 10 ** Math.floor(Math.log10(span / 100));
 const rangeOf = (name) => {
   const told = live.control?.inputs.includes(name) ? live.control.range : null;
   if (told) return told;
-  const most = largestOf(Object.keys(live.cases).flatMap((id) => [...machine.flat(caseData(id).inputs[name])]));
+  const most = largestOf(Object.keys(live.cases).flatMap((id) => [...flat(caseData(id).inputs[name])]));
   return [-Math.max(1, most), Math.max(1, most)];
 };
 const settings = (name) => {
   const [low, high] = rangeOf(name);
-  const whole = inputOf(name).kind !== machine.FLOAT;
+  const whole = inputOf(name).kind !== FLOAT;
   return { min: low, max: high, step: whole ? 1 : niceStep(high - low), whole };
 };
 const slider = (told, label, act) => {
@@ -59,7 +68,7 @@ const knob = (name, at, { sliding }) => {
   const act = (value) => changed(name, (numbers) => (numbers[at] = tidy(value)));
   const parts = [sliding ? slider(told, `${label}, slider`, act) : null, field(told, label, act)].filter(Boolean);
   knobs.push(() => {
-    const value = machine.flat(inputOf(name))[at];
+    const value = flat(inputOf(name))[at];
     parts.forEach((part) => {
       if (part.type === "range") part.value = value;
       else if (part !== document.activeElement || !now.inputs) part.value = tidy(Number(value.toPrecision(6)));
@@ -75,7 +84,7 @@ const master = (name) => {
   const input = slider(told, `All ${size} numbers of ${name}`, act);
   const shown = make("output", {});
   knobs.push(() => {
-    const values = [...machine.flat(inputOf(name))];
+    const values = [...flat(inputOf(name))];
     const alike = values.every((value) => value === values[0]);
     input.value = alike ? values[0] : values.reduce((a, b) => a + b, 0) / size;
     shown.textContent = alike ? short(values[0]) : "mixed";
@@ -90,30 +99,34 @@ const panelOf = (name, { sliding }) => {
   const rows = x.shape.filter((n) => n > 1); // a row of the input is a row here
   grid.style.setProperty("--across", Math.min(8, rows[rows.length - 1] ?? 1));
   return make("div", { className: "panel-play" },
-    sliding && size > 1 && x.kind === machine.FLOAT ? master(name) : null,
+    sliding && size > 1 && x.kind === FLOAT ? master(name) : null,
     grid,
     shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null,
   );
 };
-// Recorded against recomputed: every number that the figures show, case by case.
-const selfTest = () => {
-  let [most, count] = [0, 0];
-  for (const id of Object.keys(live.cases)) {
+// Recorded against recomputed: every number that the figures show and every metric, case by case.
+const distanceOf = (a, b) => (Object.is(a, b) ? 0 : Number.isNaN(a - b) ? Infinity : Math.abs(a - b));
+const figureDistances = (figure, values) => {
+  const { kind, at } = keyOf(figure);
+  const computed = figureNow(kind, at, values);
+  if (!computed) return [];
+  const record = recordedLines(figure).flat();
+  return shownOf(figure, computed.numbers, computed.shape).flat().map((value, i) => distanceOf(value, record[i]));
+};
+const metricDistances = (id, values) => (data.metrics[id] ?? []).flatMap((recorded, i) => {
+  const computed = metricNow(i, values);
+  return computed ? [distanceOf(computed.value, numeric(recorded))] : [];
+});
+export const selfTest = () => {
+  const distances = Object.keys(live.cases).flatMap((id) => {
     const values = compute(id, {});
-    sections.filter((figure) => !figure.closest(".case") || keyOf(figure).id === id).forEach((figure) => {
-      const told = figureNow(keyOf(figure).kind, keyOf(figure).at, values);
-      if (!told) return;
-      const record = recordedLines(figure).flat();
-      shownOf(figure, told.numbers, told.shape).flat().forEach((value, i) => {
-        count += 1;
-        if (!Object.is(value, record[i])) most = Math.max(most, Math.abs(value - record[i]) || 0);
-      });
-    });
-  }
-  return { most, count };
+    const figures = sections.filter((figure) => !figure.closest(".case") || keyOf(figure).id === id);
+    return [...figures.flatMap((figure) => figureDistances(figure, values)), ...metricDistances(id, values)];
+  });
+  return { most: distances.reduce((most, distance) => Math.max(most, distance), 0), count: distances.length };
 };
 const testWords = ({ most, count }) => `Self-test: this page recomputed ${count} recorded numbers; the largest difference is ${most ? most.toExponential(1) : "0"}.`;
-const startPlay = () => {
+export const startPlay = () => {
   if (!live || !example) return;
   enter(caseNow() ?? now.id);
   const first = live.control?.inputs ?? [];
@@ -123,7 +136,7 @@ const startPlay = () => {
   const play = make("section", { className: "play", "aria-labelledby": "play-title" },
     make("h3", { id: "play-title" }, first.length ? `Move it: ${live.control.label}` : "Move the inputs"),
     first.map((name) => panelOf(name, { sliding: true })),
-    others.length ? make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => make("fieldset", {}, make("legend", {}, name), panelOf(name, { sliding: inputOf(name).kind === machine.FLOAT })))) : null,
+    others.length ? make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => make("fieldset", {}, make("legend", {}, name), panelOf(name, { sliding: inputOf(name).kind === FLOAT })))) : null,
     problem,
     make("div", { className: "state-line" }, status, back),
   );

@@ -1,5 +1,8 @@
 // Predict first: a choice is answered at once, by the option that the record proves right.
-const startPredict = () => all(".prediction").forEach((question) => {
+import { all, button, make, one } from "./dom.js";
+import { short } from "./numbers.js";
+
+const startPrediction = (question) => {
   const right = Number(question.dataset.right);
   const verdict = make("p", { className: "verdict-line", role: "status" });
   const options = all(".options li", question);
@@ -22,4 +25,5 @@ const startPredict = () => all(".prediction").forEach((question) => {
     answer.open = true;
   };
   answer.before(make("p", { className: "guess" }, guess, button("Check", check)), verdict);
-});
+};
+all(".prediction").forEach(startPrediction);

@@ -1,4 +1,13 @@
 // Taking figures along: SVG and PNG as they are shown, tables as CSV, commands to the clipboard.
+import { caseNow } from "./cases.js";
+import { headsOf, isVector, linesNow, rowsOf } from "./cells.js";
+import { say } from "./core.js";
+import { data } from "./data.js";
+import { SVG, all, button, draw, make, one } from "./dom.js";
+import { graph } from "./graph.js";
+import { now } from "./machine.js";
+import { exact } from "./numbers.js";
+
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "paint-order"];
 const standalone = (svg) => {
   const copy = svg.cloneNode(true);
@@ -53,7 +62,7 @@ const savePng = (name, text) => {
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.toBlob((blob) => download(name, blob), "image/png");
   };
-  const { width, height } = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.viewBox.baseVal;
+  const { width, height } = /** @type {any} */ (new DOMParser().parseFromString(text, "image/svg+xml").documentElement).viewBox.baseVal;
   const sized = text.includes(" width=") && /^<svg[^>]* width=/.test(text) ? text : text.replace("<svg", `<svg width="${width}" height="${height}"`);
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(sized);
 };
@@ -76,7 +85,7 @@ const fileName = (figure) => {
   const id = figure.dataset.matrix ?? figure.dataset.vector ?? "graph";
   return [data.slug, figure.closest(".case") || figure.closest("#example") ? caseNow() : null, id, now.inputs ? "live" : null].filter(Boolean).join("-");
 };
-const startSave = () => {
+export const startSave = () => {
   all("figure.matrix, figure.vector").forEach((figure) => {
     const caption = one("figcaption", figure);
     const drawn = figure.matches(".vector") ? one(".bar rect", figure) : one("svg.heatmap", figure);

@@ -1,9 +1,16 @@
 // The source: what a node calls is marked to the column, and a place in the source finds the node that it calls.
+import { say } from "./core.js";
+import { data } from "./data.js";
+import { all, make, one } from "./dom.js";
+import { lightNode, onLight } from "./selection.js";
+
 const lineOf = (anchor, number) => document.getElementById(anchor + number);
+/** @type {(line: any, column: number) => [Node, number]} */
 const pointIn = (line, column) => {
   let left = column - 1;
-  const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+  /** @type {any} */
   let last = null;
+  const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     last = texts.currentNode;
     const size = [...last.data].length;
@@ -44,6 +51,7 @@ const callAt = (anchor, line, column) => {
   const extent = ({ place: [, first, last, from, to] }) => (last - first) * 1000 + (to - from);
   return around.sort((a, b) => extent(a) - extent(b))[0]?.node ?? null;
 };
+/** @type {(event: MouseEvent) => [Node, number]} */
 const caretAt = (event) => {
   const caret = document.caretPositionFromPoint?.(event.clientX, event.clientY);
   if (caret) return [caret.offsetNode, caret.offset];
@@ -60,7 +68,7 @@ const clickedCall = (event) => {
   const [, anchor, number] = /^(.*?-)(\d+)$/.exec(line.id);
   return callAt(anchor, Number(number), [...range.toString()].length + 1);
 };
-const startSource = () => all(".listing pre.numbered").forEach((listing) => {
+const startListing = (listing) => {
   const anchor = /^(.*?-)\d+$/.exec(one("code > span", listing).id)[1];
   const own = calls.filter(({ place }) => place[0] === anchor).sort((a, b) => a.place[1] - b.place[1] || a.place[3] - b.place[3]);
   if (!own.length) return;
@@ -77,4 +85,8 @@ const startSource = () => all(".listing pre.numbered").forEach((listing) => {
     lightNode(own[at].node);
     say(`${own[at].node}, line ${own[at].place[1]}`);
   });
-});
+};
+export const startSource = () => {
+  onLight.push(lightSource);
+  all(".listing pre.numbered").forEach(startListing);
+};

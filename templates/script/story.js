@@ -1,4 +1,9 @@
 // The story: the chosen step lights its node; arrow keys walk from step to step.
+import { chosen } from "./core.js";
+import { all, button, one } from "./dom.js";
+import { graph } from "./graph.js";
+import { lightNode, onLight } from "./selection.js";
+
 const steps = all(".step");
 const markStep = (id) => steps.forEach((step) => {
   const on = step.dataset.target === id;
@@ -13,7 +18,8 @@ const chooseStep = (step, { quiet = false } = {}) => {
   });
   if (!quiet) chosen.write({ step: step.dataset.step, node: null });
 };
-const startStory = () => {
+export const startStory = () => {
+  onLight.push(markStep);
   steps.forEach((step, at) => {
     const heading = one("h3", step);
     const words = [...heading.childNodes];

@@ -1,4 +1,11 @@
 // A whole tensor in the drawer: its last two axes as a heatmap and a table whose cells can be followed.
+import { FLOAT } from "#replay/operations/interpreter.js";
+import { button, make, one } from "./dom.js";
+import { tensorAt } from "./explain.js";
+import { extremes, heatmap, largestOf } from "./figures.js";
+import { now, portName } from "./machine.js";
+import { counted, exact, shapeWords, short } from "./numbers.js";
+
 const SIDE = 48; // rows and columns that are shown
 const linesOf = (flat, shape, lead) => {
   const [rows, columns] = [shape[shape.length - 2] ?? 1, shape[shape.length - 1] ?? 1];
@@ -19,9 +26,9 @@ const roving = (event, table) => {
   target.tabIndex = 0;
   target.focus();
 };
-const tensorView = (port, lead, follow) => {
+export const tensorView = (port, lead, follow) => {
   const { shape, flat } = tensorAt(port);
-  const whole = now.values[port].kind !== machine.FLOAT;
+  const whole = now.values[port].kind !== FLOAT;
   const lines = linesOf(flat, shape, lead);
   const columns = shape[shape.length - 1] ?? 1;
   const base = lead * (shape[shape.length - 2] ?? 1) * columns;

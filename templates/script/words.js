@@ -1,7 +1,11 @@
 // Words that explain themselves: a glossary term shows its meaning on hover, focus or tap, at the reader's level.
+import { remembered } from "./core.js";
+import { all, button, make, one } from "./dom.js";
+
 const tip = make("div", { className: "tip", id: "tip", role: "tooltip", hidden: true });
 const entryOf = (link) => document.getElementById(link.hash.slice(1));
 let shownFor = null;
+let hiding = 0; // the timer that hides the tip
 const hideTip = () => {
   tip.hidden = true;
   shownFor?.removeAttribute("aria-describedby");
@@ -14,7 +18,7 @@ const showTip = (link) => {
   const meaning = one(`dd.${level}`, entry) ?? one("dd", entry);
   tip.replaceChildren(make("strong", {}, ...[...one("dt", entry).childNodes].map((node) => node.cloneNode(true))), ...[...(meaning?.childNodes ?? [])].map((node) => node.cloneNode(true)));
   tip.hidden = false;
-  hideTip.timer = clearTimeout(hideTip.timer);
+  clearTimeout(hiding);
   shownFor?.removeAttribute("aria-describedby");
   shownFor = link;
   link.setAttribute("aria-describedby", "tip");
@@ -28,7 +32,7 @@ const setLevel = (level) => {
   remembered.set("level", level);
   all(".level button").forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.level === level)));
 };
-const startWords = () => {
+export const startWords = () => {
   const glossary = one(".glossary");
   if (!glossary) return;
   one("main").append(tip);
@@ -36,7 +40,7 @@ const startWords = () => {
   if (one(".glossary .expert")) glossary.before(make("div", { className: "level", role: "group", "aria-label": "Explain words for" }, "Explain words for a ", levels));
   const stored = remembered.get("level");
   setLevel(stored === "expert" ? "expert" : "beginner");
-  const lazily = () => (hideTip.timer = setTimeout(hideTip, 180));
+  const lazily = () => (hiding = setTimeout(hideTip, 180));
   all("a.term").forEach((link) => {
     link.addEventListener("pointerenter", () => showTip(link));
     link.addEventListener("pointerleave", lazily);
@@ -47,7 +51,7 @@ const startWords = () => {
       showTip(link);
     });
   });
-  tip.addEventListener("pointerenter", () => clearTimeout(hideTip.timer));
+  tip.addEventListener("pointerenter", () => clearTimeout(hiding));
   tip.addEventListener("pointerleave", lazily);
   addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
 };

@@ -1,9 +1,5 @@
 // Follows every element of what an operation gives, in a program of one step: {families, cases: [{op, args, inplace}]}
-// to the elements that the page does not write out. Follows the page's own machine, numbers.js and explanations.
-const { nd, flat, decode, op } = machine;
-const live = {};
-const now = {};
-const stepOf = {};
+// to the elements that the page does not write out. Follows the page's own explain.js with all that it imports.
 // Arrays become ports, in the order in which they stand.
 const seated = (arg, keep) => {
   if (Array.isArray(arg)) return arg.map((part) => seated(part, keep));
@@ -29,13 +25,13 @@ const stage = ({ op: name, args, inplace }) => {
   step.out = outputs(step, fresh()).map((x, i) => [ports.push(`0:${i}`) - 1, x.shape]);
   Object.assign(live, { program: { ports, steps: [step] } });
   now.slots = [];
-  now.values = machine.runProgram(live.program, {}, tensors, now.slots);
+  now.values = runProgram(live.program, {}, tensors, now.slots);
   Object.keys(stepOf).forEach((port) => delete stepOf[port]);
   step.out.forEach(([slot]) => (stepOf[ports[slot]] = 0));
   return step.out.map(([slot]) => ports[slot]);
 };
 const lost = (port) => counted(sizeOf(now.values[port].shape), (at) => [at, explain({ port, at })])
-  .filter(([at, told]) => told.whole || !told.blocks.length || !close(told.value, valueOf({ port, at })))
+  .filter(([at, told]) => told.whole || !told.blocks.length || !close(told.value, numberOf({ port, at })))
   .map(([at]) => `${port}[${at}]`);
 const main = ({ families, cases }) => {
   live.families = families;

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from lessonpress.replay import operations
-from lessonpress.web.page import rendering, scripts
+from lessonpress.web.page import scripts
 from tests import javascript_runner
 from tests.operation_cases import ALL
 from tests.replay.test_operations import BY_NAME, bound, job
 
 pytestmark = pytest.mark.browser
-SCRIPTS = rendering.templates_folder() / "script"
+EMPTY = {"program": {"ports": [], "steps": []}, "tensors": {}, "cases": {}, "modules": {}, "metrics": []}
+# What the page's scripts find their data by; the harness gives them one program after the other.
+DATA = json.dumps(json.dumps({"live": EMPTY}))
+DOCUMENT = f"const document = {{ getElementById: () => ({{ textContent: {DATA} }}) }};"
 HARNESS = Path(__file__).parents[1] / "js" / "explain.js"
-
-
-def text(part: str | Path) -> str:
-    """A part of a page's script."""
-    return part if isinstance(part, str) else (SCRIPTS / part).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     families = {name: row.family for name, row in operations.TABLE.items()}
     told = {"program": {"operations": sorted(families)}, "families": families}
     data = {"families": families, "cases": [job(bound(one)) for one in ALL]}
-    script = "\n".join([*map(text, scripts.explaining(told)), HARNESS.read_text(encoding="utf-8")])
+    script = "\n".join([DOCUMENT, *scripts.join(["explain"], told), HARNESS.read_text(encoding="utf-8")])
     found: list[list[str]] = javascript_runner.run(script, data, folder=tmp_path_factory.mktemp("js"))
     return found
 

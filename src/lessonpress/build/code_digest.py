@@ -86,7 +86,7 @@ def _files_of(package: Path, step: CodeName) -> dict[str, Path]:
     if any(module.startswith(WHOLE) for module in reached):
         found |= set((package / WHOLE).rglob("*.py"))
     if any(module.startswith(KERNELS) for module in reached):
-        found |= set((package / KERNELS.replace(".", "/")).rglob("*.js"))
+        found |= set((package / "replay").rglob("*.js"))
     named = {path.relative_to(package).as_posix(): path for path in found}
     if PAGES in reached:
         folder = resources.path("templates")

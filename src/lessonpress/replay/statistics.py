@@ -1,8 +1,7 @@
-"""The statistics of an array that a recipe, its prose and a page know by name; the page's twin is machine.js.
+"""The statistics of an array that a recipe, its prose and a page know by name; the page's twin is statistics.js.
 
 Each takes an array of any shape and gives a number; positions count row by row from 0. As in numpy, one NaN makes sum,
-mean, min, max and norm NaN, and is where argmax and argmin point. tests/test_statistics.py holds both twins together,
-but for NaN, which the page's argmax and argmin do not find yet.
+mean, min, max and norm NaN, and is where argmax and argmin point. tests/test_statistics.py holds both twins together.
 """
 
 from __future__ import annotations

@@ -1,31 +1,35 @@
-"use strict";
 // An array is {data, shape, strides, offset, kind}: a window on a Float64Array, so that views share memory.
 // Kinds are 0 bool, 1 integer, 2 float; all are stored as doubles, integers are exact up to 2 ** 53.
-const BOOL = 0;
-const INT = 1;
-const FLOAT = 2;
-const op = {};
-const refuse = (why) => {
+/** @typedef {{ data: Float64Array, shape: number[], strides: number[], offset: number, kind: number }} NdArray */
+export const BOOL = 0;
+export const INT = 1;
+export const FLOAT = 2;
+/** @type {Record<string, (...args: any[]) => any>} */
+export const op = {};
+/** @type {(why: string) => never} */
+export const refuse = (why) => {
   throw new Error(why);
 };
-const count = (shape) => shape.reduce((n, m) => n * m, 1);
-const range = (n) => Array.from({ length: n }, (_, i) => i);
-const packed = (shape) => {
+export const count = (shape) => shape.reduce((n, m) => n * m, 1);
+export const range = (n) => Array.from({ length: n }, (_, i) => i);
+export const packed = (shape) => {
   const strides = new Array(shape.length);
   for (let d = shape.length - 1, n = 1; d >= 0; n *= shape[d], d--) strides[d] = n;
   return strides;
 };
-const nd = (shape, kind, data = new Float64Array(count(shape))) => ({ data, shape, strides: packed(shape), offset: 0, kind });
-const view = (x, shape, strides, offset = x.offset) => ({ data: x.data, shape, strides, offset, kind: x.kind });
-const isArray = (x) => x !== null && typeof x === "object" && x.data instanceof Float64Array;
+/** @type {(shape: number[], kind: number, data?: Float64Array) => NdArray} */
+export const nd = (shape, kind, data = new Float64Array(count(shape))) => ({ data, shape, strides: packed(shape), offset: 0, kind });
+/** @type {(x: NdArray, shape: number[], strides: number[], offset?: number) => NdArray} */
+export const view = (x, shape, strides, offset = x.offset) => ({ data: x.data, shape, strides, offset, kind: x.kind });
+export const isArray = (x) => x !== null && typeof x === "object" && x.data instanceof Float64Array;
 // A whole float such as 2.0 arrives as a boxed Number, since JavaScript would take a bare 2 for an integer.
-const kindOf = (...xs) =>
+export const kindOf = (...xs) =>
   Math.max(...xs.map((x) => (isArray(x) ? x.kind : typeof x === "boolean" ? BOOL : Number.isInteger(x) ? INT : FLOAT)));
-const arr = (x) => (isArray(x) ? x : nd([], kindOf(x), Float64Array.of(Number(x))));
-const kindNamed = (dtype) => (dtype === "bool" ? BOOL : dtype.includes("int") ? INT : FLOAT);
-const isPacked = (x) => packed(x.shape).every((n, d) => x.shape[d] === 1 || x.strides[d] === n);
+export const arr = (x) => (isArray(x) ? x : nd([], kindOf(x), Float64Array.of(Number(x))));
+export const kindNamed = (dtype) => (dtype === "bool" ? BOOL : dtype.includes("int") ? INT : FLOAT);
+export const isPacked = (x) => packed(x.shape).every((n, d) => x.shape[d] === 1 || x.strides[d] === n);
 // Where each element lies in the data, in row-major order.
-const offsets = (x) => {
+export const offsets = (x) => {
   let list = Int32Array.of(x.offset);
   x.shape.forEach((n, d) => {
     const next = new Int32Array(list.length * n);
@@ -36,12 +40,13 @@ const offsets = (x) => {
   return list;
 };
 // The elements in row-major order, to be read only: a packed array gives its own memory.
-const flat = (x) => {
+/** @type {(x: NdArray) => Float64Array} */
+export const flat = (x) => {
   if (isPacked(x)) return x.data.subarray(x.offset, x.offset + count(x.shape));
   return Float64Array.from(offsets(x), (at) => x.data[at]);
 };
-const copy = (x, kind = x.kind) => nd(x.shape, kind, flat(x).slice());
-const commonShape = (shapes) => {
+export const copy = (x, kind = x.kind) => nd(x.shape, kind, flat(x).slice());
+export const commonShape = (shapes) => {
   const rank = Math.max(...shapes.map((s) => s.length));
   return range(rank).map((d) => {
     const sizes = shapes.map((s) => s[d - rank + s.length]).filter((n) => n !== undefined && n !== 1);
@@ -49,12 +54,12 @@ const commonShape = (shapes) => {
     return sizes.length ? sizes[0] : 1;
   });
 };
-const broadcast = (x, shape) => {
+export const broadcast = (x, shape) => {
   const lead = shape.length - x.shape.length;
   if (lead < 0) refuse("an array with more axes than its target");
   return view(x, shape, shape.map((n, d) => (d < lead || (x.shape[d - lead] === 1 && n !== 1) ? 0 : x.strides[d - lead])));
 };
-const map = (kind, f, ...xs) => {
+export const map = (kind, f, ...xs) => {
   const arrays = xs.map(arr);
   const shape = commonShape(arrays.map((x) => x.shape));
   const out = nd(shape, kind);
@@ -66,8 +71,8 @@ const map = (kind, f, ...xs) => {
   if (kind === BOOL) for (let i = 0; i < y.length; i++) y[i] = y[i] === 0 ? 0 : 1;
   return out;
 };
-const converted = (v, kind) => (kind === FLOAT ? v : kind === INT ? Math.trunc(v) : v === 0 ? 0 : 1);
-const write = (x, value) => {
+export const converted = (v, kind) => (kind === FLOAT ? v : kind === INT ? Math.trunc(v) : v === 0 ? 0 : 1);
+export const write = (x, value) => {
   const source = arr(value);
   const from = flat(broadcast(source, x.shape));
   const values = from.buffer === x.data.buffer ? from.slice() : from;
@@ -76,12 +81,12 @@ const write = (x, value) => {
   });
   return x;
 };
-const axis = (d, rank) => (d < 0 ? +d + Math.max(rank, 1) : +d);
-const axes = (x, dim) => {
+export const axis = (d, rank) => (d < 0 ? +d + Math.max(rank, 1) : +d);
+export const axes = (x, dim) => {
   const rank = x.shape.length;
   return dim === null || (Array.isArray(dim) && !dim.length) ? range(rank) : [dim].flat().map((d) => axis(d, rank)).filter((d) => d < rank);
 };
-const permute = (x, order) => view(x, order.map((d) => x.shape[d]), order.map((d) => x.strides[d]));
+export const permute = (x, order) => view(x, order.map((d) => x.shape[d]), order.map((d) => x.strides[d]));
 // The strides under which the same memory has another shape, or null when only a copy can.
 const viewStrides = (x, shape) => {
   const rank = x.shape.length;
@@ -102,7 +107,7 @@ const viewStrides = (x, shape) => {
   }
   return at < 0 ? strides : null;
 };
-const reshape = (x, wanted) => {
+export const reshape = (x, wanted) => {
   const total = count(x.shape);
   const known = count(wanted.filter((n) => n !== -1));
   const shape = wanted.map((n) => (n === -1 ? total / known : +n));
@@ -110,16 +115,16 @@ const reshape = (x, wanted) => {
   const strides = viewStrides(x, shape);
   return strides ? view(x, shape, strides) : nd(shape, x.kind, flat(x));
 };
-const squeezed = (x, dims) => {
+export const squeezed = (x, dims) => {
   const kept = range(x.shape.length).filter((d) => !dims.includes(d) || x.shape[d] !== 1);
   return permute(x, kept);
 };
-const unsqueezed = (x, dim) => {
+export const unsqueezed = (x, dim) => {
   const d = dim < 0 ? dim + x.shape.length + 1 : +dim;
   return view(x, [...x.shape.slice(0, d), 1, ...x.shape.slice(d)], [...x.strides.slice(0, d), 1, ...x.strides.slice(d)]);
 };
 // One number for every line of elements along `dim`.
-const reduce = (x, dim, keepdim, kind, f) => {
+export const reduce = (x, dim, keepdim, kind, f) => {
   const dims = axes(x, dim);
   const rest = range(x.shape.length).filter((d) => !dims.includes(d));
   const data = flat(permute(x, [...rest, ...dims]));
@@ -129,7 +134,7 @@ const reduce = (x, dim, keepdim, kind, f) => {
   return out;
 };
 // A new line for every line of elements along `dim`; `f(line)` may give another length.
-const along = (x, dim, kind, f) => {
+export const along = (x, dim, kind, f) => {
   if (!x.shape.length) return nd([], kind, Float64Array.from(f(flat(x))));
   const d = axis(dim, x.shape.length);
   const rest = range(x.shape.length).filter((e) => e !== d);
@@ -144,22 +149,13 @@ const along = (x, dim, kind, f) => {
   return copy(permute(out, order));
 };
 // Nested lists as an array, or flat ones with a shape; whole floats and no-numbers may be marked.
-const tensor = (values, dtype = "float64", shape = null) => {
+export const tensor = (values, dtype = "float64", shape = null) => {
   const sizes = [];
   for (let v = values; Array.isArray(v); v = v[0]) sizes.push(v.length);
   const number = (v) => Number(v !== null && typeof v === "object" && "float" in v ? v.float : v);
   return nd(shape ?? sizes, kindNamed(dtype), Float64Array.from([values].flat(Infinity), number));
 };
-const nested = (x) => {
-  const data = flat(x);
-  const build = (d, at) => {
-    if (d === x.shape.length) return data[at];
-    const step = count(x.shape.slice(d + 1));
-    return range(x.shape[d]).map((i) => build(d + 1, at + i * step));
-  };
-  return build(0, 0);
-};
-const decode = (a, slots) => {
+export const decode = (a, slots) => {
   if (Array.isArray(a)) return a.map((part) => decode(part, slots));
   if (a === null || typeof a !== "object") return a;
   if ("slot" in a) return slots[a.slot];
@@ -182,7 +178,9 @@ const guard = (step, result) => {
 // Repeats a recorded program. `inputs` and `tensors` map names to arrays; the result maps every port ("input:state",
 // "param:head.weight", "7:" or "7:1.0" for a call's output) to a copy of its value when it arose. `slots` takes the
 // arrays themselves, whose memory later steps may have written to.
-const runProgram = (program, inputs, tensors, slots = []) => {
+/** @type {(program: any, inputs: Record<string, NdArray>, tensors: Record<string, NdArray>, slots?: NdArray[]) => Record<string, NdArray>} */
+export const runProgram = (program, inputs, tensors, slots = []) => {
+  /** @type {Record<string, NdArray>} */
   const values = {};
   const keep = (slot, x) => {
     slots[slot] = x;

@@ -2,86 +2,54 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from lessonpress.core import script_modules
+
 _HERE = Path(__file__).parent
-_COMMENT = re.compile(r"^\s*//.*\n", re.MULTILINE)
+INTERPRETER = _HERE / "interpreter.js"
 
 
-def interpreter() -> str:
-    """The array type and the interpreter that every page with a replay needs."""
-    return (_HERE / "interpreter.js").read_text(encoding="utf-8")
+def kernel_files() -> list[Path]:
+    """The files with the kernels of every family."""
+    return sorted(_HERE.glob("*/kernels.js"))
 
 
-@cache
-def definitions() -> dict[str, str]:
-    """Every definition of the kernel files by name: `op.add` for a kernel, `erf` for what kernels share."""
-    return parted("op", sorted(_HERE.glob("*/kernels.js")))
-
-
-@cache
-def explanations() -> dict[str, str]:
-    """Every definition of the families' explanations by name: `EXPLAIN.sum` for an operation."""
-    return parted("EXPLAIN", sorted(_HERE.glob("*/explain.js")))
-
-
-def parted(table: str, paths: Iterable[Path]) -> dict[str, str]:
-    """The definitions of script files by name, in their order: `op.add` for an entry of the table `op`.
-
-    A definition starts at the left margin with `op.NAME =` or `const NAME` and ends at the next one.
-    Raises ValueError for a name that is defined twice.
-    """
-    start = re.compile(rf"^(?:{table}\.(\w+) =|const (\w+))", re.MULTILINE)
-    found: dict[str, str] = {}
-    for path in paths:
-        text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
-        starts = list(start.finditer(text))
-        for here, following in zip(starts, [*starts[1:], None], strict=True):
-            name = f"{table}.{here[1]}" if here[1] else here[2]
-            if name in found:
-                raise ValueError(f"{path.parent.name}/{path.name}: {name} is defined twice")
-            found[name] = text[here.start() : following.start() if following else None].rstrip()
-    return found
+def explanation_files() -> list[Path]:
+    """The files that say how single numbers arise, of the families that have one."""
+    return sorted(_HERE.glob("*/explain.js"))
 
 
 @cache
 def kernels() -> frozenset[str]:
     """The names of all operations that have a JavaScript kernel."""
-    return frozenset(name.removeprefix("op.") for name in definitions() if name.startswith("op."))
+    return frozenset(_entries("op", kernel_files()))
 
 
 @cache
-def needs(name: str) -> frozenset[str]:
-    """What one definition of the kernel files mentions of the others, by name."""
-    return mentioned("op", definitions(), name)
+def explanations() -> frozenset[str]:
+    """The names of all explanations: `EXPLAIN.softmax` for an operation, `EXPLAIN_FAMILY.shapes` for a family."""
+    files = explanation_files()
+    return frozenset(f"{table}.{name}" for table in ("EXPLAIN", "EXPLAIN_FAMILY") for name in _entries(table, files))
 
 
-def mentioned(table: str, known: Mapping[str, str], name: str) -> frozenset[str]:
-    """What the definition `name` mentions of the others, by name."""
-    words = set(re.findall(rf"{table}\.\w+|(?:(?<![.\w])|(?<=\.\.\.))\w+", known[name]))
-    return frozenset(words & known.keys()) - {name}
-
-
-def chosen(known: Mapping[str, str], names: Iterable[str], needed: Callable[[str], Iterable[str]]) -> list[str]:
-    """The definitions `names` with all that they need, in their order. Raises KeyError for an unknown name."""
-    wanted: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting.extend(needed(name))
-    return [text for name, text in known.items() if name in wanted]
+def _entries(table: str, paths: Iterable[Path]) -> list[str]:
+    """What the files enter into a table. Raises ValueError for an entry that is made twice."""
+    start = f"{table}."
+    found = [name.removeprefix(start) for path in paths for name in script_modules.read_definitions(path)
+             if name.startswith(start)]  # fmt: skip
+    if len(found) != len(set(found)):
+        raise ValueError(f"made twice: {sorted({start + name for name in found if found.count(name) > 1})}")
+    return found
 
 
 def javascript(names: Iterable[str]) -> str:
     """The interpreter and the kernels of the operations `names` with all that they need, in a fixed order.
 
-    The text defines `runProgram`, `tensor` and `nested` in the scope where it stands.
+    The text defines `runProgram`, `tensor`, `op` and the array type in the scope where it stands.
     Raises KeyError for an operation without a kernel.
     """
-    used = chosen(definitions(), (f"op.{name}" for name in names), needs)
-    return "\n".join([interpreter().rstrip(), *used]) + "\n"
+    wanted = [*script_modules.read_definitions(INTERPRETER), *(f"op.{name}" for name in names)]
+    return "".join(script_modules.join_modules([], wanted=wanted, libraries=kernel_files()))

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lessonpress.core import resources
+from lessonpress.core import resources, script_modules
 from lessonpress.web import prose
 from lessonpress.web.page import shrink
 
@@ -61,18 +61,16 @@ def _strip_style(style: str) -> Markup:
     return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
 
 
-def script(*parts: str | Path) -> Markup:
-    """Scripts in one closure, to stand inside the page: texts as they are, paths read from templates/script/."""
-    folder = templates_folder() / "script"
-    texts = (part if isinstance(part, str) else (folder / part).read_text(encoding="utf-8") for part in parts)
-    return Markup(shrink.joined(["(() => {", *texts, "})();"]))
+def script(*parts: str) -> Markup:
+    """Scripts in one closure, to stand inside the page; strict, as modules are."""
+    return Markup(shrink.joined(["(() => {", '"use strict";', *parts, "})();"]))
 
 
 def warm() -> None:
     """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
     _environment().get_template("lesson.html.jinja")
     for path in sorted((templates_folder() / "script").glob("*.js")):
-        shrink.shrink(path.read_text(encoding="utf-8"))
+        shrink.shrink(script_modules.read_module(path).text)
 
 
 @lru_cache(maxsize=1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
 from markupsafe import Markup
 
+from lessonpress.core import script_modules
 from lessonpress.web import prose
 from lessonpress.web.page import rendering
 
@@ -96,7 +96,7 @@ def render_catalogue(lessons: Sequence[CatalogueEntry], *, title: str = "Lessons
              "itemListElement": items}  # fmt: skip
     return rendering.render(
         "catalogue.html.jinja", groups=groups, count=len(cards), title=title, base_url=base_url, about=about,
-        page_script=rendering.script(Path("catalogue.js")),
+        page_script=rendering.script(*script_modules.join_modules([script_modules.page_module("catalogue")])),
     )  # fmt: skip
 
 

@@ -1,8 +1,11 @@
 // The activation functions, as operations and as leaf modules: the JavaScript of kernels.py.
+import { erf, real, same } from "../elementwise/kernels.js";
+import { FLOAT, along, count, op, refuse, reshape, write } from "../interpreter.js";
+
 const applied = (input, result, inplace) => (inplace ? write(input, result) : result);
-const logistic = (v) => 1 / (1 + Math.exp(-v));
+export const logistic = (v) => 1 / (1 + Math.exp(-v));
 const bounded = (v, low, high) => Math.min(Math.max(v, low), high);
-const SELU = { scale: 1.0507009873554804934193349852946, alpha: 1.6732632423543772848170429916717 };
+const SELU = { scale: 1.0507009873554805, alpha: 1.6732632423543772 };
 
 op.relu = (input, inplace) => applied(input, same((v) => Math.max(v, 0), input), inplace);
 op.relu6 = (input, inplace) => applied(input, same((v) => bounded(v, 0, 6), input), inplace);
@@ -39,9 +42,9 @@ op.glu = (input, dim) =>
     const half = line.length / 2;
     return line.slice(0, half).map((v, i) => v * logistic(line[half + i]));
   });
-const largest = (line) => line.reduce((a, b) => Math.max(a, b), -Infinity);
-const total = (line) => line.reduce((a, b) => a + b, 0);
-const softmaxLine = (line) => {
+export const largest = (line) => line.reduce((a, b) => Math.max(a, b), -Infinity);
+export const total = (line) => line.reduce((a, b) => a + b, 0);
+export const softmaxLine = (line) => {
   const top = largest(line);
   const e = line.map((v) => Math.exp(v - top));
   const sum = total(e);

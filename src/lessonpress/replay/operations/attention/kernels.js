@@ -1,4 +1,10 @@
 // Scaled dot-product attention and the multi-head module: the JavaScript of kernels.py.
+import { softmaxLine, total } from "../activations/kernels.js";
+import { real } from "../elementwise/kernels.js";
+import { BOOL, FLOAT, along, map, nd, op, permute, reduce, refuse, reshape, unsqueezed } from "../interpreter.js";
+import { added, linear, matmul } from "../products/kernels.js";
+import { narrowed, selected } from "../shapes/kernels.js";
+
 const lowerTriangle = (n, m) => op.tril(map(BOOL, () => 1, nd([n, m], BOOL)), 0);
 op.scaled_dot_product_attention = (query, key, value, mask, dropout, causal, scale, grouped) => {
   if (dropout > 0) refuse("random");

@@ -1,4 +1,14 @@
 // Convolutions and pooling over one or two axes: the JavaScript of kernels.py.
+import { largest, total } from "../activations/kernels.js";
+import { real } from "../elementwise/kernels.js";
+import { sliced } from "../indexing/kernels.js";
+import {
+  FLOAT, INT, along, copy, count, map, nd, offsets, op, packed, permute, range, reduce, refuse, reshape, unsqueezed,
+  view, write,
+} from "../interpreter.js";
+import { added, linear, matmul } from "../products/kernels.js";
+import { narrowed, selected } from "../shapes/kernels.js";
+
 const perAxis = (value, rank) => {
   const values = [value].flat().map(Number);
   return values.length === 1 ? range(rank).map(() => values[0]) : values;

@@ -1,4 +1,10 @@
 // Arrays that arise from numbers alone: the JavaScript of kernels.py.
+import { plainNumber } from "../indexing/kernels.js";
+import {
+  FLOAT, INT, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, tensor,
+} from "../interpreter.js";
+import "../shapes/kernels.js";
+
 const kindOr = (dtype, kind) => (dtype === null ? kind : kindNamed(dtype));
 const filled = (shape, kind, value) => nd(shape, kind, new Float64Array(count(shape)).fill(converted(Number(plainNumber(value)), kind)));
 const blank = (shape, kind) => (kind === FLOAT ? filled(shape, kind, NaN) : refuse("uninitialised integers"));

@@ -1,6 +1,10 @@
 // Arithmetic, comparisons, logic and the elementary functions: the JavaScript of kernels.py.
-const real = (f, ...xs) => map(FLOAT, f, ...xs);
-const same = (f, ...xs) => map(kindOf(...xs), f, ...xs);
+import {
+  BOOL, FLOAT, INT, arr, copy, isPacked, kindNamed, kindOf, map, nd, op, reduce, refuse,
+} from "../interpreter.js";
+
+export const real = (f, ...xs) => map(FLOAT, f, ...xs);
+export const same = (f, ...xs) => map(kindOf(...xs), f, ...xs);
 const test = (f, ...xs) => map(BOOL, f, ...xs);
 
 op.exp = (x) => real(Math.exp, x);
@@ -46,7 +50,7 @@ const erfSeries = (x) => {
   for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) sum += term *= (2 * x * x) / (2 * n + 1);
   return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
 };
-const erf = (x) => (Math.abs(x) < 2 ? erfSeries(x) : Number.isNaN(x) ? x : Math.sign(x) * (1 - erfcTail(Math.abs(x))));
+export const erf = (x) => (Math.abs(x) < 2 ? erfSeries(x) : Number.isNaN(x) ? x : Math.sign(x) * (1 - erfcTail(Math.abs(x))));
 const erfc = (x) => (x < 2 || Number.isNaN(x) ? 1 - erf(x) : erfcTail(x));
 
 op.erf = (x) => real(erf, x);
@@ -55,7 +59,7 @@ op.abs = (x) => same(Math.abs, x);
 op.neg = (x) => same((v) => -v, x);
 op.positive = (x) => same((v) => v, x);
 op.square = (x) => same((v) => v * v, x);
-op.sign = (x) => same((v) => (v > 0) - (v < 0), x);
+op.sign = (x) => same((v) => +(v > 0) - +(v < 0), x);
 op.floor = (x) => same(Math.floor, x);
 op.ceil = (x) => same(Math.ceil, x);
 op.trunc = (x) => same(Math.trunc, x);
@@ -180,8 +184,4 @@ op.allclose = (input, other, rtol, atol, equalNan) => {
 op.equal = (input, other) => {
   if (String(input.shape) !== String(other.shape)) return arr(false);
   return reduce(test((a, b) => a === b, input, other), null, false, BOOL, (line) => +line.every((v) => v));
-};
-op.normalize = (input, p, dim, eps) => {
-  const size = reduce(input, dim, true, FLOAT, (line) => lineNorm(line, p));
-  return real((a, n) => a / Math.max(n, eps), input, size);
 };

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.kinds import Array, Unsupported, axes, cast, kind, real
+from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, real
 from lessonpress.replay.operations.table import ALIASES, BROADCASTING, Rewritten, operation, rewrite
 
 BROADCASTING.add("elementwise")
@@ -261,13 +261,6 @@ def allclose(input: Array, other: Array, rtol: float = 1e-5, atol: float = 1e-8,
 def equal(input: Array, other: Array) -> Any:
     """Whether two arrays have the same shape and elements."""
     return np.array_equal(input, other)
-
-
-@operation("normalize")
-def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    """Each line along `dim` divided by its p-norm, which is taken as at least `eps`."""
-    size = np.linalg.norm(input, ord=p, axis=axes(input, dim)[0], keepdims=True)
-    return input / np.maximum(size, eps)
 
 
 @operation("isclose")

@@ -1,7 +1,14 @@
 // Picking elements and writing them back: the JavaScript of kernels.py.
+import { same } from "../elementwise/kernels.js";
+import {
+  BOOL, INT, arr, axis, broadcast, commonShape, converted, copy, count, flat, isArray, nd, offsets, op, packed,
+  permute, range, refuse, reshape, unsqueezed, view, write,
+} from "../interpreter.js";
+import { narrowed, selected, taken } from "../shapes/kernels.js";
+
 const clipped = (v, n, low, high) => Math.min(Math.max(v < 0 ? v + n : v, low), high);
-const plainNumber = (v) => (isArray(v) ? flat(v)[0] : v === null ? null : Number(v));
-const sliced = (x, d, parts) => {
+export const plainNumber = (v) => (isArray(v) ? flat(v)[0] : v === null ? null : Number(v));
+export const sliced = (x, d, parts) => {
   const n = x.shape[d];
   const [start, stop, step] = parts.map(plainNumber);
   const by = step ?? 1;

@@ -1,14 +1,18 @@
 // Losses: one number a pair, then their sum or mean.
-const reducedLoss = (rows, reduction, head, says, n = rows.length) => {
-  const sum = total(rows.map((row) => row[row.length - 1]));
+import { EXPLAIN, ref, spread, sumOf, numberOf } from "#page/explain.js";
+import { counted, placeOf, sizeOf } from "#page/numbers.js";
+import { logSoftmax } from "../activations/explain.js";
+
+const explainReduced = (rows, reduction, head, says, n = rows.length) => {
+  const sum = sumOf(rows.map((row) => row[row.length - 1]));
   if (reduction === "none") return { value: sum, blocks: [{ says }, { head, rows, total: ["Loss", sum] }] };
   const blocks = [{ says }, { head, rows, total: ["Sum", sum] }];
   return reduction === "sum" ? { value: sum, blocks } : { value: sum / n, blocks: [...blocks, { line: [sum, ` / ${n} = `, sum / n] }] };
 };
 const pairLoss = (says, f) => ([x, target, reduction, ...settings], place) => {
   const places = reduction === "none" ? [place] : counted(sizeOf(x.shape), (i) => placeOf(i, x.shape));
-  const rows = places.map((at) => [ref(x, at), spread(target, at)]).map(([a, b]) => [a, b, f(valueOf(a), valueOf(b), ...settings)]);
-  return reducedLoss(rows, reduction, ["Input", "Target", "Loss"], says, reduction === "batchmean" ? x.shape[0] : rows.length);
+  const rows = places.map((at) => [ref(x, at), spread(target, at)]).map(([a, b]) => [a, b, f(numberOf(a), numberOf(b), ...settings)]);
+  return explainReduced(rows, reduction, ["Input", "Target", "Loss"], says, reduction === "batchmean" ? x.shape[0] : rows.length);
 };
 EXPLAIN.mse_loss = pairLoss("The squared difference of each pair.", (a, b) => (a - b) ** 2);
 EXPLAIN.l1_loss = pairLoss("The size of the difference of each pair.", (a, b) => Math.abs(a - b));
@@ -21,14 +25,14 @@ EXPLAIN.kl_div = pairLoss("The target times the logarithm of target over input; 
 const classLoss = (cell) => (x, target, ignored, reduction, place, says) => {
   const places = reduction === "none" ? [place] : counted(sizeOf(target.shape), (i) => placeOf(i, target.shape));
   const ids = places.map((at) => ref(target, at));
-  const rows = places.map((at, i) => [ids[i], valueOf(ids[i])]).map(([id, c], i) => {
+  const rows = places.map((at, i) => [ids[i], numberOf(ids[i])]).map(([id, c], i) => {
     if (c === ignored) return [id, 0, 0];
     const at = x.shape.length > 1 ? [places[i][0], c, ...places[i].slice(1)] : [c];
     return [id, ref(x, at), cell(x, at)];
   });
-  return reducedLoss(rows, reduction, ["Class", "Its score", "Loss"], says, ids.filter((id) => valueOf(id) !== ignored).length);
+  return explainReduced(rows, reduction, ["Class", "Its score", "Loss"], says, ids.filter((id) => numberOf(id) !== ignored).length);
 };
-const byScore = classLoss((x, at) => -valueOf(ref(x, at)));
+const byScore = classLoss((x, at) => -numberOf(ref(x, at)));
 const byShare = classLoss((x, at) => -logSoftmax(x, x.shape.length > 1 ? 1 : 0, at).value);
 EXPLAIN.nll_loss = ([x, target, ignored, reduction], place) => byScore(x, target, ignored, reduction, place, "Minus the score of each right class.");
 EXPLAIN.cross_entropy = ([x, target, ignored, reduction], place) => byShare(x, target, ignored, reduction, place, "Minus the logarithm of the softmax of each right class.");

@@ -1,4 +1,9 @@
 // Losses, as operations and as leaf modules: the JavaScript of kernels.py.
+import { total } from "../activations/kernels.js";
+import { real } from "../elementwise/kernels.js";
+import { FLOAT, flat, nd, op, permute, range, refuse, reshape, unsqueezed } from "../interpreter.js";
+import "../reductions/kernels.js";
+
 const reducedLoss = (loss, reduction) => {
   if (reduction === "none") return loss;
   return reduction === "sum" ? op.sum(loss, null, false, null) : op.mean(loss, null, false);

@@ -1,9 +1,12 @@
 // Layer and batch normalisation.
+import { EXPLAIN, ref, sumOf, numberOf } from "#page/explain.js";
+import { counted, placeOf, sizeOf } from "#page/numbers.js";
+
 const normed = (self, parts, eps, scale, shift, says) => {
-  const values = parts.map(valueOf);
-  const mean = total(parts) / values.length;
+  const values = parts.map(numberOf);
+  const mean = sumOf(parts) / values.length;
   const variance = values.reduce((s, v) => s + (v - mean) ** 2, 0) / values.length;
-  const value = (valueOf(self) - mean) / Math.sqrt(variance + eps);
+  const value = (numberOf(self) - mean) / Math.sqrt(variance + eps);
   return shifted(value, scale, shift, [
     { says },
     { fold: "The values", blocks: [{ head: ["Term", "Value"], rows: parts.map((part, i) => [String(i), part]), total: ["Mean", mean] }] },
@@ -12,7 +15,7 @@ const normed = (self, parts, eps, scale, shift, says) => {
   ]);
 };
 const shifted = (before, scale, shift, blocks) => {
-  const value = before * (scale ? valueOf(scale) : 1) + (shift ? valueOf(shift) : 0);
+  const value = before * (scale ? numberOf(scale) : 1) + (shift ? numberOf(shift) : 0);
   const line = [before, ...(scale ? [" × ", scale] : []), ...(shift ? [" + ", shift] : []), " = ", value];
   return { value, blocks: scale || shift ? [...blocks, { line }] : blocks };
 };
@@ -29,12 +32,12 @@ EXPLAIN.layer_norm = ([x, shape, weight, bias, eps], place) => {
 EXPLAIN.LayerNorm = ([w, p, x], place) => EXPLAIN.layer_norm([x, p.normalized_shape, w.weight, w.bias, p.eps], place);
 EXPLAIN.rms_norm = ([x, shape, weight, eps], place) => {
   const { tail, parts } = featuresOf(x, shape, place);
-  const sum = parts.reduce((s, part) => s + valueOf(part) ** 2, 0);
+  const sum = parts.reduce((s, part) => s + numberOf(part) ** 2, 0);
   const mean = sum / parts.length;
-  const value = valueOf(ref(x, place)) / Math.sqrt(mean + eps);
+  const value = numberOf(ref(x, place)) / Math.sqrt(mean + eps);
   return shifted(value, weight && ref(weight, tail), null, [
     { says: `Divided by the root of the mean square of ${parts.length} values.` },
-    { fold: "The values", blocks: [{ head: ["Value", "Square"], rows: parts.map((part) => [part, valueOf(part) ** 2]), total: ["Sum", sum] }] },
+    { fold: "The values", blocks: [{ head: ["Value", "Square"], rows: parts.map((part) => [part, numberOf(part) ** 2]), total: ["Sum", sum] }] },
     { line: [ref(x, place), " / √(", mean, ` + ${eps}) = `, value] },
   ]);
 };
@@ -60,7 +63,7 @@ EXPLAIN.batch_norm = ([x, heldMean, heldVariance, weight, bias, training, , eps]
     return normed(self, parts, eps, scale, shift, `Centred and scaled by the mean and variance of ${parts.length} values of feature ${channel}.`);
   }
   const [mean, variance] = [ref(heldMean, [channel]), ref(heldVariance, [channel])];
-  const value = (valueOf(self) - valueOf(mean)) / Math.sqrt(valueOf(variance) + eps);
+  const value = (numberOf(self) - numberOf(mean)) / Math.sqrt(numberOf(variance) + eps);
   return shifted(value, scale, shift, [{ says: "Centred and scaled by the running mean and variance." }, { line: ["(", self, " − ", mean, ") / √(", variance, ` + ${eps}) = `, value] }]);
 };
 EXPLAIN.BatchNorm1d = ([w, p, x], place) => EXPLAIN.batch_norm([x, w.running_mean, w.running_var, w.weight, w.bias, p.training, 0, p.eps], place);

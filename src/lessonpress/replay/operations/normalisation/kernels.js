@@ -1,4 +1,10 @@
 // Normalisation over features, groups of channels, or the batch: the JavaScript of kernels.py.
+import { total } from "../activations/kernels.js";
+import { real, same } from "../elementwise/kernels.js";
+import { FLOAT, along, count, flat, op, range, reduce, refuse, reshape, write } from "../interpreter.js";
+import { added } from "../products/kernels.js";
+import { variance } from "../reductions/kernels.js";
+
 const scaled = (x, weight, bias) => added(weight ? real((a, b) => a * b, x, weight) : x, bias);
 const standardLine = (line, eps) => {
   const mean = total(line) / line.length;

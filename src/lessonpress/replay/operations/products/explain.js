@@ -1,4 +1,8 @@
 // Affine maps, products of matrices, and look-ups.
+import { EXPLAIN, products, ref, spread, sumOf, numberOf } from "#page/explain.js";
+import { counted, placeOf, sizeOf } from "#page/numbers.js";
+import { distance } from "../reductions/explain.js";
+
 EXPLAIN.Linear = ([w, , x], place) => EXPLAIN.linear([x, w.weight, w.bias ?? null], place);
 EXPLAIN.linear = ([x, weight, bias], place) => {
   const [before, o] = [place.slice(0, -1), place[place.length - 1] ?? 0];
@@ -26,20 +30,20 @@ EXPLAIN.dot = EXPLAIN.matmul;
 EXPLAIN.addmm = ([x, a, b, beta, alpha], place) => {
   const told = EXPLAIN.matmul([a, b], place);
   const start = spread(x, place);
-  const value = beta * valueOf(start) + alpha * told.value;
+  const value = beta * numberOf(start) + alpha * told.value;
   return { value, blocks: [...told.blocks, { line: [beta, " × ", start, " + ", alpha, " × ", told.value, " = ", value] }] };
 };
 EXPLAIN.Embedding = ([w, , x], place) => EXPLAIN.embedding([x, w.weight], place);
 EXPLAIN.embedding = ([x, weight], place) => {
   const [id, column] = [ref(x, place.slice(0, -1)), place[place.length - 1]];
-  const cell = ref(weight, [valueOf(id), column]);
-  return { value: valueOf(cell), blocks: [{ says: `A look-up: the token's id picks a row of the table, this is its column ${column}.` }, { line: ["row ", id, ", column ", String(column), ": ", cell] }] };
+  const cell = ref(weight, [numberOf(id), column]);
+  return { value: numberOf(cell), blocks: [{ says: `A look-up: the token's id picks a row of the table, this is its column ${column}.` }, { line: ["row ", id, ", column ", String(column), ": ", cell] }] };
 };
 // Products of several tensors, one sum for each place of the result.
 const manifold = (rows, says, bias) => {
-  const lines = rows.map((parts) => [...parts, parts.reduce((value, part) => value * valueOf(part), 1)]);
-  const sum = total(lines.map((line) => line[line.length - 1]));
-  const value = sum + (bias ? valueOf(bias) : 0);
+  const lines = rows.map((parts) => [...parts, parts.reduce((value, part) => value * numberOf(part), 1)]);
+  const sum = sumOf(lines.map((line) => line[line.length - 1]));
+  const value = sum + (bias ? numberOf(bias) : 0);
   const head = [...counted(rows[0]?.length ?? 0, (i) => `Factor ${i + 1}`), "Product"];
   return { value, blocks: [{ says }, { head, rows: lines, total: ["Sum of the products", sum] }, ...(bias ? [{ line: [sum, " + bias ", bias, " = ", value] }] : [])] };
 };

@@ -1,5 +1,14 @@
 // Products of matrices and vectors, affine maps and embeddings: the JavaScript of kernels.py.
-const matmul = (a, b) => {
+import { total } from "../activations/kernels.js";
+import { real, same } from "../elementwise/kernels.js";
+import {
+  FLOAT, INT, axis, broadcast, commonShape, count, flat, kindOf, nd, offsets, op, permute, range, reduce, refuse,
+  reshape, unsqueezed,
+} from "../interpreter.js";
+import { lineNorm } from "../reductions/kernels.js";
+import { taken } from "../shapes/kernels.js";
+
+export const matmul = (a, b) => {
   const [x, y] = [a.shape.length > 1 ? a : unsqueezed(a, 0), b.shape.length > 1 ? b : unsqueezed(b, 1)];
   const [n, k] = x.shape.slice(-2);
   const m = y.shape[y.shape.length - 1];
@@ -17,8 +26,8 @@ const matmul = (a, b) => {
   const shape = [...batch, ...(a.shape.length > 1 ? [n] : []), ...(b.shape.length > 1 ? [m] : [])];
   return reshape(out, shape);
 };
-const added = (x, bias) => (bias === null || bias === undefined ? x : same((a, b) => a + b, x, bias));
-const linear = (x, weight, bias) => added(matmul(x, permute(weight, [1, 0])), bias);
+export const added = (x, bias) => (bias === null || bias === undefined ? x : same((a, b) => a + b, x, bias));
+export const linear = (x, weight, bias) => added(matmul(x, permute(weight, [1, 0])), bias);
 op.matmul = (x, other) => matmul(x, other);
 op.mm = (x, other) => matmul(x, other);
 op.bmm = (x, other) => matmul(x, other);

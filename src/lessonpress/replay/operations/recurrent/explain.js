@@ -1,4 +1,9 @@
 // Recurrent cells, gate by gate.
+import { EXPLAIN, products, ref, tensorAt, numberOf } from "#page/explain.js";
+import { live, now } from "#page/machine.js";
+import { atPlace, counted } from "#page/numbers.js";
+import { decode, flat, op } from "../interpreter.js";
+
 const gate = (w, suffix, row, xs, hs) => {
   const part = (kind, inputs) => {
     const pairs = inputs.map((input, i) => [input, ref(w[`weight_${kind}${suffix}`], [row, i])]);
@@ -8,13 +13,13 @@ const gate = (w, suffix, row, xs, hs) => {
   return { x: part("ih", xs), h: part("hh", hs) };
 };
 const gateBlocks = (name, { x, h }) => ({ fold: name, blocks: [{ says: "From the input:" }, ...x.blocks, { says: "From the previous state:" }, ...h.blocks] });
-const logistic = (v) => 1 / (1 + Math.exp(-v));
+const sigmoidOf = (v) => 1 / (1 + Math.exp(-v));
 const gruUnit = (w, suffix, j, size, xs, hs) => {
   const [r, z, n] = [0, 1, 2].map((k) => gate(w, suffix, k * size + j, xs, hs));
-  const reset = logistic(r.x.value + r.h.value);
-  const update = logistic(z.x.value + z.h.value);
+  const reset = sigmoidOf(r.x.value + r.h.value);
+  const update = sigmoidOf(z.x.value + z.h.value);
   const fresh = Math.tanh(n.x.value + reset * n.h.value);
-  const value = (1 - update) * fresh + update * valueOf(hs[j]);
+  const value = (1 - update) * fresh + update * numberOf(hs[j]);
   return { value, blocks: [
     { says: "A gated recurrent unit: two gates decide how much of the previous state stays." },
     { line: ["reset gate r = σ(", r.x.value, " + ", r.h.value, ") = ", reset] },
@@ -32,8 +37,8 @@ const rnnUnit = (w, suffix, j, size, xs, hs, p) => {
 };
 const lstmUnit = (w, suffix, j, size, xs, hs, held, out) => {
   const parts = [0, 1, 2, 3].map((k) => gate(w, suffix, k * size + j, xs, hs));
-  const [write, keep, fresh, show] = parts.map(({ x, h }, k) => (k === 2 ? Math.tanh : logistic)(x.value + h.value));
-  const memory = keep * valueOf(held) + write * fresh;
+  const [write, keep, fresh, show] = parts.map(({ x, h }, k) => (k === 2 ? Math.tanh : sigmoidOf)(x.value + h.value));
+  const memory = keep * numberOf(held) + write * fresh;
   const value = out ? memory : show * Math.tanh(memory);
   const names = ["input gate", "forget gate", "candidate", "output gate"];
   const line = (name, sign, k, result) => ({ line: [`${name} = ${sign}(`, parts[k].x.value, " + ", parts[k].h.value, ") = ", result] });
@@ -67,8 +72,8 @@ const layerOf = (unit, memory) => ([w, p, x, given], place, out, step) => {
   const at = (s, n, i) => (first ? [n, s, i] : [s, n, i]);
   const [[h, c], input, seen] = [[given].flat().map(batched), batched(x), batched(tensorAt(live.program.ports[step.out[0][0]]))];
   const [steps, sides, size] = [input.shape[first ? 1 : 0], p.bidirectional ? 2 : 1, p.hidden_size];
-  const args = machine.decode(step.args, live.program.ports.map((port) => now.values[port]));
-  const lower = counted(p.num_layers, (n) => n && machine.flat([machine.op[step.op](args[0], { ...args[1], num_layers: n }, ...args.slice(2))].flat(Infinity)[0]));
+  const args = decode(step.args, live.program.ports.map((port) => now.values[port]));
+  const lower = counted(p.num_layers, (n) => n && flat([op[step.op](args[0], { ...args[1], num_layers: n }, ...args.slice(2))].flat(Infinity)[0]));
   const sequence = (n) => (n === 0 ? (...to) => ref(input, at(...to)) : n === p.num_layers ? (...to) => ref(seen, at(...to)) : (...to) => lower[n][atPlace(at(...to), seen.shape)]);
   const told = (layer, side, t, n, j, kind) => {
     const earlier = side ? t + 1 : t - 1;
@@ -87,7 +92,7 @@ const layerOf = (unit, memory) => ([w, p, x, given], place, out, step) => {
   const t = side ? 0 : steps - 1;
   if (out === 2 || layer < p.num_layers - 1) return told(layer, side, t, b, f, out === 2 ? 2 : 0);
   const last = ref(seen, at(t, b, side * size + f));
-  return { value: valueOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
+  return { value: numberOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
 };
 EXPLAIN.GRUCell = cellOf(gruUnit);
 EXPLAIN.RNNCell = cellOf(rnnUnit);

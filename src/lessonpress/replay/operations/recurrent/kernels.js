@@ -1,4 +1,10 @@
 // Recurrent layers and their cells: the JavaScript of kernels.py.
+import { logistic } from "../activations/kernels.js";
+import { real } from "../elementwise/kernels.js";
+import { FLOAT, nd, op, permute, range, refuse, unsqueezed } from "../interpreter.js";
+import { linear } from "../products/kernels.js";
+import { selected } from "../shapes/kernels.js";
+
 const gates = (x, h, w, suffix) => [
   linear(x, w[`weight_ih${suffix}`], w[`bias_ih${suffix}`]),
   linear(h, w[`weight_hh${suffix}`], w[`bias_hh${suffix}`]),

@@ -76,4 +76,6 @@ CASES: list[Case | LayerCase] = [
     case("var_mean", X, False),
     case("diff", X),
     case("diff", X, 2, 1),
+    case("normalize", X, dim=-1),
+    case("normalize", X, p=1.0, dim=1),
 ]

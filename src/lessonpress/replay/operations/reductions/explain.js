@@ -1,4 +1,8 @@
 // Reductions: the elements that one result is made of.
+import { EXPLAIN, products, ref, spread, sumOf, numberOf } from "#page/explain.js";
+import { counted, placeOf, sizeOf } from "#page/numbers.js";
+import { lineAlong } from "../activations/explain.js";
+
 const reduced = ([x, dim, keepdim], place) => {
   const rank = x.shape.length;
   const dims = dim === null || dim === undefined || [dim].flat().length === 0 ? counted(rank, (d) => d) : [dim].flat().map((d) => (d + rank) % rank).filter((d) => d < rank);
@@ -12,26 +16,26 @@ const reduced = ([x, dim, keepdim], place) => {
 const listed = (parts, says, last) => ({ blocks: [{ says }, { head: ["Term", "Value"], rows: parts.map((part, i) => [String(i), part]), total: last }], value: last[1] });
 EXPLAIN.sum = (args, place) => {
   const parts = reduced(args, place);
-  return listed(parts, `${parts.length} values added up.`, ["Sum", total(parts)]);
+  return listed(parts, `${parts.length} values added up.`, ["Sum", sumOf(parts)]);
 };
 EXPLAIN.mean = (args, place) => {
   const parts = reduced(args, place);
-  const told = listed(parts, `The mean of ${parts.length} values.`, ["Sum", total(parts)]);
+  const told = listed(parts, `The mean of ${parts.length} values.`, ["Sum", sumOf(parts)]);
   const value = told.value / parts.length;
   return { value, blocks: [...told.blocks, { line: [told.value, ` / ${parts.length} = `, value] }] };
 };
 const picked = (choose, word) => (args, place) => {
   const parts = reduced(args, place);
-  return listed(parts, `The ${word} of ${parts.length} values.`, [word[0].toUpperCase() + word.slice(1), choose(...parts.map(valueOf))]);
+  return listed(parts, `The ${word} of ${parts.length} values.`, [word[0].toUpperCase() + word.slice(1), choose(...parts.map(numberOf))]);
 };
 EXPLAIN.amax = picked(Math.max, "largest");
 EXPLAIN.amin = picked(Math.min, "smallest");
 EXPLAIN.norm = ([x, p, dim, keepdim], place) => {
   const parts = reduced([x, dim, keepdim], place);
-  if (![2, "fro", null].includes(p)) return listed(parts, `The length, of order ${p}, of ${parts.length} values.`, ["Length", lengthOf(parts.map(valueOf), p)]);
-  const sum = parts.reduce((s, part) => s + valueOf(part) ** 2, 0);
+  if (![2, "fro", null].includes(p)) return listed(parts, `The length, of order ${p}, of ${parts.length} values.`, ["Length", lengthOf(parts.map(numberOf), p)]);
+  const sum = parts.reduce((s, part) => s + numberOf(part) ** 2, 0);
   const value = Math.sqrt(sum);
-  const rows = parts.map((part) => [part, valueOf(part) ** 2]);
+  const rows = parts.map((part) => [part, numberOf(part) ** 2]);
   return { value, blocks: [{ says: `The length of ${parts.length} values.` }, { head: ["Value", "Square"], rows, total: ["Sum of the squares", sum] }, { line: ["√ ", sum, " = ", value] }] };
 };
 EXPLAIN.max = (args, place, out) => (out ? EXPLAIN.argmax(args, place) : EXPLAIN.amax(args, place));
@@ -39,7 +43,7 @@ EXPLAIN.min = (args, place, out) => (out ? EXPLAIN.argmin(args, place) : EXPLAIN
 // NaN is taken for the best of all, and the first of equals.
 const bestPlace = (choose, word) => (args, place) => {
   const parts = reduced(args, place);
-  const values = parts.map(valueOf);
+  const values = parts.map(numberOf);
   const odd = values.findIndex(Number.isNaN);
   const chosen = odd < 0 ? values.indexOf(choose(...values)) : odd;
   const told = listed(parts, `The place of the ${word} of ${parts.length} values.`, ["Place", chosen]);
@@ -50,27 +54,27 @@ EXPLAIN.argmax = bestPlace(Math.max, "largest");
 EXPLAIN.argmin = bestPlace(Math.min, "smallest");
 EXPLAIN.nansum = (args, place) => {
   const parts = reduced(args, place);
-  const kept = parts.filter((part) => !Number.isNaN(valueOf(part)));
-  return listed(kept, `${kept.length} values added up; ${parts.length - kept.length} that are no numbers count as 0.`, ["Sum", total(kept)]);
+  const kept = parts.filter((part) => !Number.isNaN(numberOf(part)));
+  return listed(kept, `${kept.length} values added up; ${parts.length - kept.length} that are no numbers count as 0.`, ["Sum", sumOf(kept)]);
 };
-const productOf = (parts) => parts.reduce((value, part) => value * valueOf(part), 1);
+const productOf = (parts) => parts.reduce((value, part) => value * numberOf(part), 1);
 EXPLAIN.prod = (args, place) => {
   const parts = reduced(args, place);
   return listed(parts, `${parts.length} values multiplied.`, ["Product", productOf(parts)]);
 };
 const truth = (says, f) => (args, place) => {
   const parts = reduced(args, place);
-  return listed(parts, `${says} of ${parts.length} values.`, ["Result", f(parts.filter((part) => valueOf(part) !== 0).length, parts.length)]);
+  return listed(parts, `${says} of ${parts.length} values.`, ["Result", f(parts.filter((part) => numberOf(part) !== 0).length, parts.length)]);
 };
 EXPLAIN.any = truth("1 when any is not 0,", (n) => +(n > 0));
 EXPLAIN.all = truth("1 when none is 0,", (n, all) => +(n === all));
 EXPLAIN.count_nonzero = truth("How many are not 0,", (n) => n);
 EXPLAIN.logsumexp = (args, place) => {
   const parts = reduced(args, place);
-  const most = Math.max(...parts.map(valueOf));
+  const most = Math.max(...parts.map(numberOf));
   const top = Number.isFinite(most) ? most : 0;
-  const rows = parts.map((part) => [part, Math.exp(valueOf(part) - top)]);
-  const sum = total(rows.map((row) => row[1]));
+  const rows = parts.map((part) => [part, Math.exp(numberOf(part) - top)]);
+  const sum = sumOf(rows.map((row) => row[1]));
   const value = Math.log(sum) + top;
   const says = `The logarithm of the sum of ${parts.length} exponentials; the largest value is taken out first, so that none overflows.`;
   return { value, blocks: [{ says }, { head: ["Value", "exp(value − largest)"], rows, total: ["Sum", sum] }, { line: ["log ", sum, " + ", top, " = ", value] }] };
@@ -78,9 +82,9 @@ EXPLAIN.logsumexp = (args, place) => {
 // Variance and its root.
 const varianceOf = (args, place, correction) => {
   const parts = reduced(args, place);
-  const mean = total(parts) / parts.length;
-  const rows = parts.map((part) => [part, (valueOf(part) - mean) ** 2]);
-  const sum = total(rows.map((row) => row[1]));
+  const mean = sumOf(parts) / parts.length;
+  const rows = parts.map((part) => [part, (numberOf(part) - mean) ** 2]);
+  const sum = sumOf(rows.map((row) => row[1]));
   const n = Math.max(parts.length - (correction ?? 1), 0);
   const value = sum / n;
   return { value, blocks: [
@@ -103,7 +107,7 @@ const upTo = (x, dim, place) => {
 };
 EXPLAIN.cumsum = ([x, dim], place) => {
   const parts = upTo(x, dim, place);
-  return listed(parts, `The ${parts.length} values up to here, added up.`, ["Sum", total(parts)]);
+  return listed(parts, `The ${parts.length} values up to here, added up.`, ["Sum", sumOf(parts)]);
 };
 EXPLAIN.cumprod = ([x, dim], place) => {
   const parts = upTo(x, dim, place);
@@ -119,11 +123,11 @@ EXPLAIN.diff = ([x, n, dim], place) => {
 const ranked = (x, dim, falling, place, out) => {
   const d = (dim + x.shape.length) % x.shape.length;
   const line = x.shape.length ? lineAlong(x, place, d) : [ref(x, [])];
-  const rank = (i) => (Number.isNaN(valueOf(line[i])) ? Infinity : valueOf(line[i]));
-  const after = (i, j) => Number.isNaN(valueOf(line[i])) - Number.isNaN(valueOf(line[j])) || (rank(i) > rank(j)) - (rank(i) < rank(j));
+  const rank = (i) => (Number.isNaN(numberOf(line[i])) ? Infinity : numberOf(line[i]));
+  const after = (i, j) => +Number.isNaN(numberOf(line[i])) - +Number.isNaN(numberOf(line[j])) || +(rank(i) > rank(j)) - +(rank(i) < rank(j));
   const order = counted(line.length, (i) => i).sort((i, j) => (falling ? after(j, i) : after(i, j)) || i - j);
   const [at, chosen] = [order[place[d] ?? 0], place[d] ?? 0];
-  const value = out ? at : valueOf(line[at]);
+  const value = out ? at : numberOf(line[at]);
   const rows = order.map((i) => [line[i], i]);
   return { value, blocks: [{ says: `${out ? "The old place of number" : "Number"} ${chosen} of ${line.length} values in ${falling ? "falling" : "rising"} order.` }, { head: ["Value", "Old place"], rows, total: ["Here", value], chosen }] };
 };
@@ -135,10 +139,10 @@ const lengthOf = (values, p) => {
   const sizes = values.map(Math.abs);
   if (p === 0) return sizes.filter((v) => v !== 0).length;
   if (!Number.isFinite(p)) return (p > 0 ? Math.max : Math.min)(...sizes);
-  return total(sizes.map((v) => v ** p)) ** (1 / p);
+  return sumOf(sizes.map((v) => v ** p)) ** (1 / p);
 };
-const distance = (pairs, p, extra = 0) => {
-  const rows = pairs.map(([a, b]) => [a, b, valueOf(a) - valueOf(b) + extra]);
+export const distance = (pairs, p, extra = 0) => {
+  const rows = pairs.map(([a, b]) => [a, b, numberOf(a) - numberOf(b) + extra]);
   const value = lengthOf(rows.map((row) => row[2]), p);
   return { value, blocks: [{ says: `The length, of order ${p}, of ${rows.length} differences.` }, { head: ["One", "Other", "Difference"], rows, total: ["Length", value] }] };
 };
@@ -154,21 +158,21 @@ EXPLAIN.cosine_similarity = ([a, b, dim, eps], place) => {
   const at = (i) => [...place.slice(0, d), i, ...place.slice(d)];
   const pairs = counted(Math.max(size(a), size(b)), (i) => [spread(a, at(i)), spread(b, at(i))]);
   const told = products(pairs, null, ["One", "Other"]);
-  const [m, n] = [0, 1].map((k) => Math.max(Math.hypot(...pairs.map((pair) => valueOf(pair[k]))), eps));
+  const [m, n] = [0, 1].map((k) => Math.max(Math.hypot(...pairs.map((pair) => numberOf(pair[k]))), eps));
   const value = told.value / (m * n);
   return { value, blocks: [{ says: "The products added up, divided by both lengths." }, ...told.blocks, { line: [told.value, " / (", m, " × ", n, ") = ", value] }] };
 };
 EXPLAIN.normalize = ([x, p, dim], place) => {
   const self = ref(x, place);
   const parts = reduced([x, dim, true], place.map((at, d) => ([dim].flat().some((e) => (e + x.shape.length) % x.shape.length === d) ? 0 : at)));
-  const told = listed(parts, `This number divided by the length, of order ${p}, of ${parts.length} values.`, ["Length", lengthOf(parts.map(valueOf), p)]);
-  const value = valueOf(self) / told.value;
+  const told = listed(parts, `This number divided by the length, of order ${p}, of ${parts.length} values.`, ["Length", lengthOf(parts.map(numberOf), p)]);
+  const value = numberOf(self) / told.value;
   return { value, blocks: [...told.blocks, { line: [self, " / ", told.value, " = ", value] }] };
 };
 // Whether two tensors are alike, pair by pair.
 const alike = (f) => ([a, b, ...settings]) => {
   const pairs = counted(sizeOf(a.shape), (i) => [ref(a, placeOf(i, a.shape)), spread(b, placeOf(i, a.shape))]);
-  const rows = pairs.map(([one, other]) => [one, other, +f(valueOf(one), valueOf(other), ...settings)]);
+  const rows = pairs.map(([one, other]) => [one, other, +f(numberOf(one), numberOf(other), ...settings)]);
   return { value: +rows.every((row) => row[2]), blocks: [{ says: "1 when every pair agrees." }, { head: ["One", "Other", "Agrees"], rows, total: ["All", +rows.every((row) => row[2])] }] };
 };
 EXPLAIN.equal = alike((a, b) => a === b);

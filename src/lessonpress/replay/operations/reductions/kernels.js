@@ -1,7 +1,13 @@
 // Sums, means, extremes, norms, running sums, order and losses: the JavaScript of kernels.py.
+import { largest, total } from "../activations/kernels.js";
+import { real, same } from "../elementwise/kernels.js";
+import {
+  BOOL, FLOAT, INT, along, broadcast, commonShape, kindNamed, op, range, reduce, refuse,
+} from "../interpreter.js";
+
 const summed = (x, dtype) => (dtype ? kindNamed(dtype) : Math.max(x.kind, INT));
 const product = (line) => line.reduce((a, b) => a * b, 1);
-const least = (line) => line.reduce((a, b) => Math.min(a, b), Infinity);
+export const least = (line) => line.reduce((a, b) => Math.min(a, b), Infinity);
 // The first place whose value no other beats; NaN beats all.
 const firstBest = (line, beats) => {
   let best = 0;
@@ -10,13 +16,13 @@ const firstBest = (line, beats) => {
   }
   return best;
 };
-const mostAt = (line) => firstBest(line, (a, b) => a > b);
-const leastAt = (line) => firstBest(line, (a, b) => a < b);
-const variance = (line, correction) => {
+export const mostAt = (line) => firstBest(line, (a, b) => a > b);
+export const leastAt = (line) => firstBest(line, (a, b) => a < b);
+export const variance = (line, correction) => {
   const mean = total(line) / line.length;
   return total(line.map((v) => (v - mean) ** 2)) / Math.max(line.length - (correction ?? 1), 0);
 };
-const lineNorm = (line, p) => {
+export const lineNorm = (line, p) => {
   const order = p === null || p === "fro" ? 2 : Number(p);
   const sizes = line.map(Math.abs);
   if (order === Infinity) return largest(sizes);
@@ -83,3 +89,7 @@ op.topk = (x, k, dim, most) => [
   along(x, dim, x.kind, (line) => sortedLine(line, most).slice(0, k)),
   along(x, dim, INT, (line) => sorting(line, most).slice(0, k)),
 ];
+op.normalize = (input, p, dim, eps) => {
+  const size = reduce(input, dim, true, FLOAT, (line) => lineNorm(line, p));
+  return real((a, n) => a / Math.max(n, eps), input, size);
+};

@@ -291,3 +291,10 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
     """The `k` largest (or smallest) elements along `dim`, in order, and their places."""
     order = np.take(_order(input, dim, largest), range(k), axis=dim)
     return np.take_along_axis(input, order, dim), order
+
+
+@operation("normalize")
+def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+    """Each line along `dim` divided by its p-norm, which is taken as at least `eps`."""
+    size = np.linalg.norm(input, ord=p, axis=axes(input, dim)[0], keepdims=True)
+    return input / np.maximum(size, eps)

@@ -1,4 +1,9 @@
 // The same elements under another shape, joined, parted, repeated or turned round: the JavaScript of kernels.py.
+import {
+  arr, axes, axis, broadcast, commonShape, copy, count, flat, kindOf, nd, op, permute, range, refuse, reshape,
+  squeezed, unsqueezed, view, write,
+} from "../interpreter.js";
+
 op.view = (x, size) => (size.some((n) => typeof n === "string") ? refuse("view as another dtype") : reshape(x, size));
 op.reshape = (x, shape) => reshape(x, shape);
 op.view_as = (x, other) => reshape(x, other.shape);
@@ -39,7 +44,7 @@ op.broadcast_tensors = (tensors) => {
 };
 op.expand_as = (x, other) => broadcast(x, other.shape);
 // The slices of `x` at the given places of one axis, as a copy.
-const taken = (x, dim, places) => {
+export const taken = (x, dim, places) => {
   const d = axis(dim, x.shape.length);
   const inner = count(x.shape.slice(d + 1));
   const [data, n] = [flat(x), x.shape[d]];
@@ -105,7 +110,7 @@ op.stack = (tensors, dim) => {
 };
 op.hstack = (tensors) => op.cat(tensors.map((x) => (x.shape.length ? x : reshape(x, [1]))), tensors[0].shape.length > 1 ? 1 : 0);
 op.vstack = (tensors) => op.cat(tensors.map((x) => (x.shape.length > 1 ? x : reshape(x, [1, -1]))), 0);
-const narrowed = (x, dim, start, length) => {
+export const narrowed = (x, dim, start, length) => {
   const d = axis(dim, x.shape.length);
   return view(x, x.shape.map((n, e) => (e === d ? length : n)), x.strides, x.offset + start * x.strides[d]);
 };
@@ -116,7 +121,7 @@ op.split = (x, sections, dim) => {
   return (Array.isArray(sections) ? sections : even(sections)).map((size) => narrowed(x, dim, (start += size) - size, size));
 };
 op.chunk = (x, chunks, dim) => op.split(x, Math.max(Math.ceil(x.shape[axis(dim, x.shape.length)] / chunks), 1), dim);
-const selected = (x, dim, index) => {
+export const selected = (x, dim, index) => {
   const d = axis(dim, x.shape.length);
   const i = index < 0 ? index + x.shape[d] : index;
   if (!(i >= 0 && i < x.shape[d])) refuse(`place ${index} of ${x.shape[d]}`);

@@ -1,0 +1,162 @@
+"""ES modules of ours, joined into one script for a page: imports are followed, and what nobody needs is left out.
+
+No bundler is needed where a page is made, because our modules keep to a small part of the language:
+
+- imports stand at the top, name what they take, and rename nothing: `import { a, b } from "./file.js";`
+- `#page/file.js` is a file of templates/script/, `#replay/file.js` one of replay/ (package.json says the same to tools)
+- a definition begins at the left margin: `const NAME`, `let NAME`, with or without `export`, or `TABLE.NAME =`
+- no two modules define the same name, and no import runs in a circle: joined, they stand in one scope
+
+The files in replay/ hold nothing but definitions; only those that are needed enter a page. The modules of a page enter
+as they are. tests/test_script_modules.py holds every file against this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lessonpress.core import resources
+
+REPLAY = Path(__file__).parents[1] / "replay"
+TABLES = ("op", "EXPLAIN", "EXPLAIN_FAMILY")  # objects that modules fill, entry by entry
+_IMPORT = re.compile(r"^import (?:\{([^}]*)\} from )?\"([^\"]+)\";\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=const |let )", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
+_DEFINITION = re.compile(rf"^(?:(?:const|let) (\w+)|((?:{'|'.join(TABLES)})\.\w+) =)", re.MULTILINE)
+_WORD = re.compile(rf"(?:(?<![.\w])|(?<=\.\.\.))(?:(?:{'|'.join(TABLES)})\.\w+|\w+)")
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file: the names that it imports from others, and its text without imports, exports and lines of comment."""
+
+    path: Path
+    imports: Mapping[Path, tuple[str, ...]]
+    text: str
+
+    @property
+    def is_library(self) -> bool:
+        """Whether it holds nothing but definitions, of which a page takes those that it needs."""
+        return self.path.is_relative_to(REPLAY)
+
+
+def page_module(name: str) -> Path:
+    """A module of a page by its name: `live` for templates/script/live.js."""
+    return resources.path("templates") / "script" / f"{name}.js"
+
+
+@cache
+def read_module(path: Path) -> Module:
+    """Read a module. Raises ValueError for an import of a file that is not there."""
+    text = path.read_text(encoding="utf-8")
+    imports: dict[Path, tuple[str, ...]] = {}
+    for names, address in _IMPORT.findall(text):
+        imports[_find_file(path, address)] = tuple(name.strip() for name in names.split(",") if name.strip())
+    return Module(path, imports, _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", text))))
+
+
+def _find_file(importer: Path, address: str) -> Path:
+    """The file that an import names."""
+    for prefix, folder in (("#page/", page_module("").parent), ("#replay/", REPLAY)):
+        if address.startswith(prefix):
+            found = folder / address.removeprefix(prefix)
+            break
+    else:
+        found = (importer.parent / address).resolve()
+    if not found.is_file():
+        raise ValueError(f'{importer}: import from "{address}", and there is no such file')
+    return found
+
+
+@cache
+def read_definitions(path: Path) -> dict[str, str]:
+    """The definitions of a module by name, in their order: `erf`, or `op.erf` for an entry of the table `op`.
+
+    Raises ValueError for a name that is defined twice.
+    """
+    text = read_module(path).text
+    starts = list(_DEFINITION.finditer(text))
+    found: dict[str, str] = {}
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    for here, end in zip(starts, ends, strict=False):  # a module may define nothing
+        name = here[1] or here[2]
+        if name in found:
+            raise ValueError(f"{path}: {name} is defined twice")
+        found[name] = text[here.start() : end].rstrip()
+    return found
+
+
+def order_modules(entries: Iterable[Path]) -> list[Path]:
+    """Some modules and all that they import, each after those that it imports, as the language orders them."""
+    ordered: dict[Path, None] = {}
+
+    def visit(path: Path) -> None:
+        for imported in read_module(path).imports:
+            if imported not in ordered:
+                visit(imported)
+        ordered[path] = None
+
+    for entry in entries:
+        visit(entry)
+    return list(ordered)
+
+
+def join_modules(entries: Iterable[Path], *, wanted: Iterable[str] = (), libraries: Iterable[Path] = ()) -> list[str]:
+    """The texts that make one script of some modules and all that they need, in an order that works.
+
+    `wanted` names entries of tables (`op.add`) that are needed besides, of the files `libraries`.
+    Raises KeyError for a wanted name that no module defines.
+    """
+    entries, libraries = list(entries), list(libraries)
+    modules = order_modules([*libraries, *entries])
+    owners = {name: path for path in modules for name in read_definitions(path)}
+    needed = _collect_needed(order_modules(entries), owners, wanted)
+    reached = {owners[name] for name in needed} | set(order_modules(entries))
+    return [text for path in modules if path in reached for text in _kept_texts(path, needed)]
+
+
+def _collect_needed(entered: list[Path], owners: Mapping[str, Path], wanted: Iterable[str]) -> set[str]:
+    """All names that are needed: what modules that enter whole import, what is wanted, and what those mention."""
+    waiting, needed, whole = list(wanted), set[str](), set[Path]()
+    entering = list(entered)
+    while waiting or entering:
+        if entering:
+            module = read_module(entering.pop())
+            if not module.is_library and module.path not in whole:
+                whole.add(module.path)
+                waiting += [name for names in module.imports.values() for name in names]
+            continue
+        name = waiting.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        path = owners[name]
+        if read_module(path).is_library:
+            waiting += _mentioned(path, name)
+        else:
+            entering += order_modules([path])
+    return needed
+
+
+@cache
+def _mentioned(path: Path, name: str) -> frozenset[str]:
+    """What one definition of a library mentions: names of its own module, imported ones, entries of tables."""
+    module, own = read_module(path), read_definitions(path)
+    words = set(_WORD.findall(own[name]))
+    known = own.keys() | {name for names in module.imports.values() for name in names}
+    return frozenset(word for word in words if word in known or "." in word) - {name}
+
+
+def _kept_texts(path: Path, needed: set[str]) -> Iterator[str]:
+    """A module's text, or of a library the definitions that are needed."""
+    module = read_module(path)
+    if not module.is_library:
+        yield module.text
+        return
+    kept = [text for name, text in read_definitions(path).items() if name in needed]
+    if kept:
+        yield "\n".join(kept) + "\n"

@@ -1,0 +1,12 @@
+// A page that computes: its numbers can be moved, and each can be followed to what it was computed from.
+import { example } from "./cases.js";
+import { startDrawer } from "./drawer.js";
+import { enter, now } from "./machine.js";
+import { startPlay } from "./play.js";
+import { start } from "./start.js";
+
+startDrawer();
+start(() => {
+  if (!example) enter(now.id);
+  startPlay();
+});

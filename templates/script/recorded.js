@@ -1,0 +1,4 @@
+// A page that shows recorded values only: nothing is computed.
+import { start } from "./start.js";
+
+start(() => {});
