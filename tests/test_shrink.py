@@ -25,7 +25,7 @@ SNIPPETS = {
     "const f = () => /a  b/.test(x);": "const f=()=>/a  b/.test(x);",
     "x = y++ / 2; z = ' / ';": "x=y++/2;z=' / ';",
     "x = a[1]  / 2 / 3;": "x=a[1]/2/3;",
-    "x = a.of / 2 / b?.return / 3;": "x=a.of/2/b?.return/3;",
+    "x = a.of / 2 / b.return / 3;": "x=a.of/2/b.return/3;",
     "return /a  '/.exec(z);": "return/a  '/.exec(z);",
     "x = /[/]  '/; y = '  ';": "x=/[/]  '/;y='  ';",
     "x = /a/ in b;": "x=/a/ in b;",

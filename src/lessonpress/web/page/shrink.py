@@ -18,7 +18,7 @@ _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""", re.DOTALL)
 _EXPRESSION = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/\w*")
 _NUMBER = re.compile(r"0[xXbBoO]\w+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?n?")
 _WORD = re.compile(r"[#\w$]+")
-_SIGN = re.compile(r"\+\+|--|=>|\?\.(?!\d)|\.\.\.|[^\w\s]")
+_SIGN = re.compile(r"\+\+|--|=>|\?\.(?!\d)|\.\.\.|[^\w\s'\"`]")
 _TEMPLATE_TEXT = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
 # After these words and signs a value begins, so a slash begins a regular expression.
 _BEFORE_VALUE = frozenset([
