@@ -4,8 +4,8 @@ import { chosen } from "./core.js";
 import { data } from "./data.js";
 import { all, one } from "./dom.js";
 import { extremes, finite, largestOf, paintBar, paintHeatmap, scaleWords } from "./figures.js";
-import { enter, figureNow, live, metricNow, now, watchers } from "./machine.js";
 import { exact, numeric, short } from "./numbers.js";
+import { computing, now, watchers } from "./state.js";
 
 export const choices = all('.chooser input[type="radio"]');
 export const example = one("#example");
@@ -60,7 +60,7 @@ const restore = (figure) => {
 };
 const paint = (figure, span) => {
   const { kind, at } = keyOf(figure);
-  const told = figureNow(kind, at);
+  const told = computing.figure(kind, at);
   if (!told) return;
   keep(figure);
   const lines = shownOf(figure, told.numbers, told.shape);
@@ -83,7 +83,7 @@ const paintMetrics = () => {
     term.dataset.recorded ??= term.textContent;
     term.dataset.exact ??= term.title;
     const moved = now.inputs && section.dataset.case === caseNow();
-    const told = moved ? metricNow(i) : null;
+    const told = moved ? computing.metric(i) : null;
     term.textContent = moved ? (told ? short(told.value, told.whole) : "–") : term.dataset.recorded;
     term.title = moved ? (told ? exact(told.value) : "Recorded only") : term.dataset.exact;
   }));
@@ -91,7 +91,7 @@ const paintMetrics = () => {
 const repaint = () => {
   const figures = shownFigures();
   if (now.inputs) {
-    const span = vectorSpan(figures.filter(isVector).flatMap((figure) => figureNow("vectors", keyOf(figure).at)?.numbers ?? []));
+    const span = vectorSpan(figures.filter(isVector).flatMap((figure) => computing.figure("vectors", keyOf(figure).at)?.numbers ?? []));
     figures.forEach((figure) => paint(figure, span));
   } else sections.forEach(restore);
   paintMetrics();
@@ -101,8 +101,7 @@ export const choose = (id, { quiet = false } = {}) => {
   const choice = choices.find((each) => each.value === id);
   if (!choice) return;
   choice.checked = true;
-  if (live) enter(id);
-  else watchers.forEach((watch) => watch());
+  computing.showCase(id);
   if (!quiet) chosen.write({ case: id });
 };
 export const startCases = () => {

@@ -1,9 +1,9 @@
 // Figures of the recorded example: the value under pointer or focus with every digit, and the way to how it arose.
 import { data } from "./data.js";
 import { all, draw, one } from "./dom.js";
-import { figureNow, live, now, originOf } from "./machine.js";
 import { counted, exact, numeric } from "./numbers.js";
 import { follow } from "./selection.js";
+import { computing, live, now } from "./state.js";
 
 export const keyOf = (figure) => {
   const [id, kind, at, panel] = figure.dataset.figure.split("/");
@@ -27,7 +27,7 @@ export const recordedLines = (figure) => data.figures[figure.dataset.figure].map
 // What a figure shows at the moment, row by row.
 export const linesNow = (figure) => {
   const { kind, at } = keyOf(figure);
-  const figured = now.inputs && figureNow(kind, at);
+  const figured = now.inputs && computing.figure(kind, at);
   return figured ? shownOf(figure, figured.numbers, figured.shape) : recordedLines(figure);
 };
 const elementOf = (figure, row, column) => {
@@ -36,7 +36,7 @@ const elementOf = (figure, row, column) => {
   if (!shape) return null;
   const width = shape[shape.length - 1] ?? 1;
   const element = isVector(figure) ? row : panel * (shape[shape.length - 2] ?? 1) * width + row * width + column;
-  return originOf(kind, at, element);
+  return computing.origin(kind, at, element);
 };
 const cellAt = (figure, row, column) => rowsOf(figure)[row]?.cells[isVector(figure) ? 2 : column + 1];
 const outline = (svg, row, column) => {

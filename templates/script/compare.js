@@ -5,8 +5,8 @@ import { chosen } from "./core.js";
 import { data } from "./data.js";
 import { all, make, one } from "./dom.js";
 import { heatmap, largestOf, scaleWords } from "./figures.js";
-import { metricNow, now, watchers } from "./machine.js";
 import { exact, numeric, signed } from "./numbers.js";
+import { computing, now, watchers } from "./state.js";
 
 const picker = make("select", { id: "versus" });
 const versus = () => picker.value || null;
@@ -50,7 +50,7 @@ const showDifferences = () => {
   });
   const around = one(`.case[data-case="${caseNow()}"]`);
   all(".metrics dd:not(.change)", around).forEach((term, i) => {
-    const value = now.inputs ? metricNow(i)?.value : numeric(data.metrics[caseNow()][i]);
+    const value = now.inputs ? computing.metric(i)?.value : numeric(data.metrics[caseNow()][i]);
     const change = value - numeric(data.metrics[versus()][i]);
     if (Number.isFinite(change)) term.parentElement.append(make("dd", { className: "change" }, change ? signed(change) : "no change"));
   });

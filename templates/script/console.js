@@ -1,9 +1,10 @@
 // The page's own arithmetic, for the curious: `lesson` in the browser's console.
 import { flat, nd } from "#replay/operations/interpreter.js";
 import { explain } from "./explain.js";
-import { caseData, compute, figureNow, live, move, now, portName } from "./machine.js";
+import { caseData, compute, figureNow, move } from "./machine.js";
 import { selfTest } from "./play.js";
 import { follow } from "./selection.js";
+import { live, now, portName } from "./state.js";
 
 globalThis.lesson = {
   run(id, inputs = {}) {

@@ -1,7 +1,7 @@
 // The page is complete without its scripts. These add what moves: live numbers, following one number, the graph.
+// What a screen reader says when something changes away from the focus.
 import { make } from "./dom.js";
 
-// What a screen reader says when something changes away from the focus.
 const voice = document.body.appendChild(make("div", { className: "unseen", role: "status" }));
 export const say = (words) => {
   voice.textContent = words;

@@ -1,9 +1,9 @@
 // The drawer: one tensor, or one number with how it arises; a trail leads back.
 import { all, button, make } from "./dom.js";
 import { TABLES, explain, numberOf } from "./explain.js";
-import { layerPorts, nodeOf, now, portName, watchers } from "./machine.js";
 import { counted, exact, placeOf, short, sizeOf } from "./numbers.js";
 import { drawers, follow, lightNode, visit } from "./selection.js";
+import { layerPorts, nodeOf, now, portName, watchers } from "./state.js";
 import { tensorView } from "./tensor.js";
 
 const drawer = make("aside", { className: "drawer", hidden: true, tabIndex: -1, "aria-label": "Follow one number" });

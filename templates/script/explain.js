@@ -2,8 +2,8 @@
 // A block is {says: words}, {line: parts}, {head, rows, total} (a table) or {fold: title, blocks}; parts are words,
 // numbers and references {port, at} to other elements.
 import { FLOAT, decode, flat, nd, op } from "#replay/operations/interpreter.js";
-import { live, now, stepOf } from "./machine.js";
 import { atPlace, placeOf, sizeOf } from "./numbers.js";
+import { live, now, stepOf } from "./state.js";
 
 /** @typedef {{ port: string, at: number }} Element an element of an array of the program */
 /** @typedef {{ port: string, shape: number[], flat: Float64Array }} Tensor an array of the program, as an argument */

@@ -4,8 +4,8 @@ import { keyOf, sections } from "./cells.js";
 import { say } from "./core.js";
 import { data } from "./data.js";
 import { all, button, make, one } from "./dom.js";
-import { layerPorts, live, watchers } from "./machine.js";
 import { chosenNode, lightNode, onLight, visit } from "./selection.js";
+import { layerPorts, live, watchers } from "./state.js";
 
 export const graph = one(".graph");
 const pictures = new Map();

@@ -6,7 +6,7 @@ const LEVELS = 40; // steps of colour on each side of zero
 const rounded = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
 const share = (value, largest) => (largest ? Math.min(1, Math.abs(value) / largest) : 0);
 const hex = (tone) => "#" + tone.map((part) => part.toString(16).padStart(2, "0")).join("");
-export const colour = (value, largest) => {
+const colour = (value, largest) => {
   if (!Number.isFinite(value)) return hex(TONES.none);
   const part = rounded(share(value, largest) * LEVELS) / LEVELS;
   const end = value > 0 ? TONES.above : TONES.below;

@@ -1,9 +1,10 @@
 // A page that computes: its numbers can be moved, and each can be followed to what it was computed from.
 import { example } from "./cases.js";
 import { startDrawer } from "./drawer.js";
-import { enter, now } from "./machine.js";
+import { enter } from "./machine.js";
 import { startPlay } from "./play.js";
 import { start } from "./start.js";
+import { now } from "./state.js";
 
 startDrawer();
 start(() => {

@@ -5,8 +5,9 @@ import { keyOf, recordedLines, sections, shownOf } from "./cells.js";
 import { data } from "./data.js";
 import { button, make, one } from "./dom.js";
 import { largestOf } from "./figures.js";
-import { caseData, compute, enter, figureNow, inputOf, live, metricNow, move, now, watchers } from "./machine.js";
+import { caseData, compute, enter, figureNow, inputOf, metricNow, move } from "./machine.js";
 import { counted, numeric, placeOf, short, sizeOf } from "./numbers.js";
+import { live, now, watchers } from "./state.js";
 
 const KNOBS = 64; // sliders that are offered for one input
 const knobs = []; // each shows one element of an input and says when it was moved

@@ -5,8 +5,8 @@ import { say } from "./core.js";
 import { data } from "./data.js";
 import { SVG, all, button, draw, make, one } from "./dom.js";
 import { graph } from "./graph.js";
-import { now } from "./machine.js";
 import { exact } from "./numbers.js";
+import { now } from "./state.js";
 
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "paint-order"];
 const standalone = (svg) => {

@@ -3,8 +3,8 @@ import { FLOAT } from "#replay/operations/interpreter.js";
 import { button, make, one } from "./dom.js";
 import { tensorAt } from "./explain.js";
 import { extremes, heatmap, largestOf } from "./figures.js";
-import { now, portName } from "./machine.js";
 import { counted, exact, shapeWords, short } from "./numbers.js";
+import { now, portName } from "./state.js";
 
 const SIDE = 48; // rows and columns that are shown
 const linesOf = (flat, shape, lead) => {

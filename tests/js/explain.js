@@ -1,5 +1,5 @@
 // Follows every element of what an operation gives, in a program of one step: {families, cases: [{op, args, inplace}]}
-// to the elements that the page does not write out. Follows the page's own explain.js with all that it imports.
+// to the elements that the page does not write out. Follows the page's own explain.js and machine.js with all that they import.
 // Arrays become ports, in the order in which they stand.
 const seated = (arg, keep) => {
   if (Array.isArray(arg)) return arg.map((part) => seated(part, keep));

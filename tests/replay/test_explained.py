@@ -27,7 +27,7 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     families = {name: row.family for name, row in operations.TABLE.items()}
     told = {"program": {"operations": sorted(families)}, "families": families}
     data = {"families": families, "cases": [job(bound(one)) for one in ALL]}
-    script = "\n".join([DOCUMENT, *scripts.join(["explain"], told), HARNESS.read_text(encoding="utf-8")])
+    script = "\n".join([DOCUMENT, *scripts.join(["machine", "explain"], told), HARNESS.read_text(encoding="utf-8")])
     found: list[list[str]] = javascript_runner.run(script, data, folder=tmp_path_factory.mktemp("js"))
     return found
 

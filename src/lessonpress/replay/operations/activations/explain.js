@@ -1,5 +1,5 @@
 // Element by element, but for softmax, an exponential as a share of a sum, and its like.
-import { EXPLAIN, EXPLAIN_FAMILY, elementwise, moved, ref, sumOf, numberOf } from "#page/explain.js";
+import { EXPLAIN, EXPLAIN_FAMILY, elementwise, moved, numberOf, ref, sumOf } from "#page/explain.js";
 import { counted, short, sizeOf } from "#page/numbers.js";
 
 EXPLAIN_FAMILY.activations = elementwise;

@@ -1,7 +1,7 @@
 // Scaled dot-product attention: a mean of values, weighed by the softmax of scores.
-import { EXPLAIN, TABLES, products, ref, spread, sumOf, numberOf } from "#page/explain.js";
-import { now } from "#page/machine.js";
+import { EXPLAIN, TABLES, numberOf, products, ref, spread, sumOf } from "#page/explain.js";
 import { atPlace, counted, short } from "#page/numbers.js";
+import { now } from "#page/state.js";
 
 EXPLAIN.scaled_dot_product_attention = ([q, k, v, mask, , causal, scale], place) => {
   const [lead, [i, c]] = [place.slice(0, -2), place.slice(-2)];

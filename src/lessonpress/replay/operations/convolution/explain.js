@@ -1,5 +1,5 @@
 // Convolutions and pooling over the last axes.
-import { EXPLAIN, moved, products, ref, sumOf, numberOf } from "#page/explain.js";
+import { EXPLAIN, moved, numberOf, products, ref, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 
 const sizesPerAxis = (value, rank) => ([value].flat().length === 1 ? counted(rank, () => Number([value].flat()[0])) : value.map(Number));

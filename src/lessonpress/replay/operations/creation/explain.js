@@ -1,7 +1,7 @@
 // Made from the model's own code: the same kernel once more.
 import { EXPLAIN_FAMILY } from "#page/explain.js";
-import { live, now } from "#page/machine.js";
 import { atPlace } from "#page/numbers.js";
+import { live, now } from "#page/state.js";
 import { decode, flat, op } from "../interpreter.js";
 
 const created = (args, place, out, step) => {

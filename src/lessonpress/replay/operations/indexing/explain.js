@@ -1,7 +1,7 @@
 // Numbers that are picked or written to places; what is not 0, and sums that are written to places.
-import { EXPLAIN, EXPLAIN_FAMILY, moved, movedFrom, ref, sumOf, numberOf } from "#page/explain.js";
-import { live, now } from "#page/machine.js";
+import { EXPLAIN, EXPLAIN_FAMILY, moved, movedFrom, numberOf, ref, sumOf } from "#page/explain.js";
 import { atPlace, counted, placeOf, sizeOf } from "#page/numbers.js";
+import { live, now } from "#page/state.js";
 import { lineAlong } from "../activations/explain.js";
 import { FLOAT, decode, flat, nd, op } from "../interpreter.js";
 import "./kernels.js";

@@ -1,5 +1,5 @@
 // Losses: one number a pair, then their sum or mean.
-import { EXPLAIN, ref, spread, sumOf, numberOf } from "#page/explain.js";
+import { EXPLAIN, numberOf, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 import { logSoftmax } from "../activations/explain.js";
 

@@ -1,5 +1,5 @@
 // Layer and batch normalisation.
-import { EXPLAIN, ref, sumOf, numberOf } from "#page/explain.js";
+import { EXPLAIN, numberOf, ref, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 
 const normed = (self, parts, eps, scale, shift, says) => {

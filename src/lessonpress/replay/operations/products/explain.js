@@ -1,5 +1,5 @@
 // Affine maps, products of matrices, and look-ups.
-import { EXPLAIN, products, ref, spread, sumOf, numberOf } from "#page/explain.js";
+import { EXPLAIN, numberOf, products, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 import { distance } from "../reductions/explain.js";
 

@@ -1,7 +1,7 @@
 // Recurrent cells, gate by gate.
-import { EXPLAIN, products, ref, tensorAt, numberOf } from "#page/explain.js";
-import { live, now } from "#page/machine.js";
+import { EXPLAIN, numberOf, products, ref, tensorAt } from "#page/explain.js";
 import { atPlace, counted } from "#page/numbers.js";
+import { live, now } from "#page/state.js";
 import { decode, flat, op } from "../interpreter.js";
 
 const gate = (w, suffix, row, xs, hs) => {

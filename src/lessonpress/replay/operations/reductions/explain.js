@@ -1,5 +1,5 @@
 // Reductions: the elements that one result is made of.
-import { EXPLAIN, products, ref, spread, sumOf, numberOf } from "#page/explain.js";
+import { EXPLAIN, numberOf, products, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 import { lineAlong } from "../activations/explain.js";
 
