@@ -121,6 +121,8 @@ class Facts(TypedDict):
     threads: int
     deterministic: bool
     mkldnn: bool
+    nnpack: bool
+    kernels: str
     initialisation: str
 
 

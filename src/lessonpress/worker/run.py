@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import inputs, load, modules, portable, recorded, stored
+from . import inputs, kernels, load, modules, portable, recorded, stored
 from .places import Places
 from .trace import Tracer
 from .values import Values
@@ -40,6 +40,8 @@ def settle() -> None:
     # The public functions for these two import the compiler first, which takes longer than a whole lesson.
     torch._C._set_deterministic_algorithms(True, warn_only=False)
     torch._C._set_mkldnn_enabled(False)
+    torch._C._set_nnpack_enabled(False)  # it serves float32 convolutions, of 16 images on, where there is AVX2
+    kernels.install()
     torch.set_flush_denormal(False)
     # Attention's fused path gives other last digits, and is taken or not by whether somebody watches.
     torch.backends.mha.set_fastpath_enabled(False)
@@ -62,7 +64,7 @@ def facts() -> dict[str, Any]:
         "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(), "mkldnn": torch._C._get_mkldnn_enabled(),
-        "initialisation": portable.NAME,
+        "nnpack": torch._C._get_nnpack_enabled(), "kernels": kernels.NAME, "initialisation": portable.NAME,
     }  # fmt: skip
 
 
