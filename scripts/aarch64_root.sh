@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Makes build/aarch64: Debian's Python for aarch64 with torch, numpy and safetensors, for `make processors` to emulate.
+# Nothing of it is installed into this system. It takes a download of half a gigabyte and two gigabytes of disk.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+readonly root=$PWD/build/aarch64
+readonly apt=$root/apt
+readonly packages=(
+    libc6 libstdc++6 libgcc-s1 zlib1g libexpat1 libssl3 libffi8 libbz2-1.0 liblzma5 libuuid1 libcrypt1
+    python3.11-minimal libpython3.11-minimal libpython3.11-stdlib
+)
+arm() {
+    apt-get -qq -o Dir::State="$apt/state" -o Dir::Cache="$apt/cache" -o Dir::State::status=/dev/null \
+        -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root "$@"
+}
+
+mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$root/wheels" "$root/site"
+arm update
+(cd "$apt" && arm download "${packages[@]}")
+for package in "$apt"/*.deb; do
+    dpkg-deb -x "$package" "$root"
+done
+
+# The wheels of the versions that the lessons are published with; torch's has CUDA in it, which stays unused.
+readonly lock=requirements.lock
+for name in torch numpy safetensors typing_extensions sympy mpmath networkx Jinja2 MarkupSafe filelock fsspec; do
+    ./.venv/bin/python -m pip download --quiet --no-deps --only-binary=:all: --python-version 3.11 --dest "$root/wheels" \
+        --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux2014_aarch64 \
+        "$(grep -i "^$name==" "$lock" || echo "$name")"
+done
+for wheel in "$root"/wheels/*.whl; do
+    ./.venv/bin/python -m zipfile -e "$wheel" "$root/site"
+done
+rm -rf "$apt" "$root/wheels"
+echo 'aarch64: done'

@@ -1,0 +1,1 @@
+"""`make processors`: the worker under other processors, emulated, and one table of what differs."""
