@@ -41,7 +41,7 @@ def ways() -> dict[str, tuple[Isolation, sandbox.Layers]]:
     found = {"bare child": (BARE, NONE)}
     for count in range(1, len(confine.LAYERS) + 1):
         found[f"+ {confine.LAYERS[count - 1]}"] = (BARE, sandbox.Layers(confine.LAYERS[:count]))
-    if bubblewrap.around([], ROOT, OUTER):
+    if bubblewrap.wrap_command([], ROOT, OUTER):
         found["+ bubblewrap"] = (OUTER, sandbox.ALL)
     return found
 

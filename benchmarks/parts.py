@@ -22,7 +22,7 @@ def measured(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
     config = Config(lessons=str(sources[0].parent), work=str(scratch))
     rendering.warm()
     found: list[Mapping[str, float]] = []
-    with sandbox.kept():
+    with sandbox.keep_servers():
         _one(config, sources[0])  # loads the libraries
         found = [_one(config, source) for source in sources]
     return {name: statistics.mean(told[name] for told in found) for name in PARTS}

@@ -34,14 +34,14 @@ import matplotlib.pyplot as plt
 import torch
 sys.path.insert(0, {folder!r})
 from lessonpress.worker import inputs, load
-from lessonpress.worker.run import bound
+from lessonpress.worker.run import bind_inputs
 plan = json.load(open({plan!r}))
-kind = load.model_class({folder!r}, plan["model"]["file"], plan["model"]["class"])
+kind = load.import_class({folder!r}, plan["model"]["file"], plan["model"]["class"])
 for run in plan["runs"]:
     torch.manual_seed(run["seed"])
     dtype = getattr(torch, run["dtype"])
-    model = kind(**inputs.plain(run["args"])).to(dtype)
-    args, kwargs = bound(model, [(name, inputs.make(spec, dtype)) for name, spec in run["inputs"]])
+    model = kind(**inputs.from_json(run["args"])).to(dtype)
+    args, kwargs = bind_inputs(model, [(name, inputs.make(spec, dtype)) for name, spec in run["inputs"]])
     with torch.no_grad():
         out = model(*args, **kwargs)
     leaves = [leaf for leaf in (out if isinstance(out, (tuple, list)) else [out]) if isinstance(leaf, torch.Tensor)]

@@ -37,7 +37,7 @@ def read_whole(found: dict[str, Any]) -> None:
     assert canonical_json.compact(found).encode()
     for run in recorded.Runs(found).values():
         for value in run.run["values"]:
-            array = recorded.array(value, found["blobs"])
+            array = recorded.decode_array(value, found["blobs"])
             assert array.shape == tuple(value["shape"])
             assert array.nbytes == len(base64.b64decode(found["blobs"][value["blob"]]))
         for call in run.run["calls"]:
@@ -53,7 +53,7 @@ def read_whole(found: dict[str, Any]) -> None:
 
 def test_a_good_answer_is_accepted_as_it_is() -> None:
     """Validation changes nothing."""
-    assert capture.validated(copy.deepcopy(ANSWER), PLAN, FILES) == ANSWER
+    assert capture.validate(copy.deepcopy(ANSWER), PLAN, FILES) == ANSWER
     read_whole(ANSWER)
 
 
@@ -126,7 +126,7 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
     """Whatever part is replaced, removed or doubled: Malformed, or everything in it can still be read."""
     forged = mutated(ANSWER, path, change)
     try:
-        found = capture.validated(forged, PLAN, FILES)
+        found = capture.validate(forged, PLAN, FILES)
     except capture.Malformed:
         return
     read_whole(found)
@@ -145,7 +145,7 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
 def test_no_document_at_all_raises_anything_else(document: Any) -> None:
     """Documents that were never an answer are Malformed too."""
     with pytest.raises(capture.Malformed):
-        capture.validated(document, PLAN, FILES)
+        capture.validate(document, PLAN, FILES)
 
 
 def value(forged: dict[str, Any]) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def test_a_forged_answer_is_refused(forgery: str) -> None:
     forged = copy.deepcopy(ANSWER)
     FORGERIES[forgery](forged)
     with pytest.raises(capture.Malformed):
-        capture.validated(forged, PLAN, FILES)
+        capture.validate(forged, PLAN, FILES)
 
 
 def many_modules(forged: dict[str, Any], number: int) -> None:
@@ -255,7 +255,7 @@ def test_an_answer_beyond_all_measure_is_refused_at_once(forge: Callable[..., No
     forge(forged, number)
     start = time.process_time()
     with pytest.raises(capture.Malformed, match="more"):
-        capture.validated(forged, PLAN, FILES)
+        capture.validate(forged, PLAN, FILES)
     assert time.process_time() - start < 5
 
 
@@ -265,7 +265,7 @@ def test_a_large_answer_is_drawn_in_bounded_time(forge: Callable[..., None]) -> 
     forged = copy.deepcopy(ANSWER)
     forge(forged, 2_000)
     start = time.process_time()
-    drawn = graph.build_graph(capture.validated(forged, PLAN, FILES))
+    drawn = graph.build_graph(capture.validate(forged, PLAN, FILES))
     placed = layout.place_graph(drawn["layers"], drawn["connections"])
     drawing.draw_svg(drawn["layers"], drawn["connections"], placed, title="large")
     assert time.process_time() - start < 10
@@ -285,14 +285,14 @@ def test_deep_structures_are_refused() -> None:
     forged = copy.deepcopy(ANSWER)
     forged["runs"]["one"]["output"] = deep
     with pytest.raises(capture.Malformed, match="deep"):
-        capture.validated(forged, PLAN, FILES)
+        capture.validate(forged, PLAN, FILES)
     params: dict[str, Any] = {}
     for _ in range(200):
         params = {"a": params}
     forged = copy.deepcopy(ANSWER)
     forged["modules"]["part"]["params"] = params
     with pytest.raises(capture.Malformed, match="deep"):
-        capture.validated(forged, PLAN, FILES)
+        capture.validate(forged, PLAN, FILES)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lessonpress.build import check, check_runner
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
-from lessonpress.sandbox import Confinement, Ended, capture
+from lessonpress.sandbox import Confinement, WorkerResult, capture
 from lessonpress.worker import judge
 from tests import tiny
 
@@ -40,7 +40,7 @@ def asked(
     """What `judging` makes of a process that answered these lines."""
     folder = tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + "checks: checks.py\n" + mutant, checks="")
     confinement = Confinement("posix-basic", {"wall_seconds": 60, "cpu_seconds": 60, "memory_mib": 99})
-    ended = Ended(tuple(lines), "some words", code, limit, confinement)
+    ended = WorkerResult(tuple(lines), "some words", code, limit, confinement)
     monkeypatch.setattr(check_runner.sandbox, "run", lambda *_, **__: ended)
     read = reader.read(folder)
     if tasks is None:

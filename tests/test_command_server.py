@@ -61,7 +61,7 @@ def talk(arguments):
 commands.COMMANDS |= {"talk": talk,
     "look": look, "wait": wait, "fault": fault, "end": lambda arguments: sys.exit(int(arguments.names[0])),
     "words": lambda arguments: sys.exit("a reason"), "kill": lambda arguments: os.kill(os.getpid(), signal.SIGKILL),
-    "warm": lambda arguments: (sandbox.warm(sandbox.JUDGE, Limits(), Isolation()), look(arguments)),
+    "warm": lambda arguments: (sandbox.warm_up(sandbox.JUDGE, Limits(), Isolation()), look(arguments)),
 }
 """
 

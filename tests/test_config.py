@@ -171,7 +171,7 @@ def test_a_file_that_was_edited_is_read_again(tmp_path: Path) -> None:
 )
 def test_settings_can_be_told_on_the_command_line(overrides: list[str], expected: Config) -> None:
     """Each by its keys; a text stays a text, and all of them together must be settings."""
-    assert config.overridden(Config(), overrides) == expected
+    assert config.override(Config(), overrides) == expected
 
 
 @pytest.mark.parametrize(
@@ -194,5 +194,5 @@ def test_settings_can_be_told_on_the_command_line(overrides: list[str], expected
 def test_what_is_no_setting_is_wrong_usage(override: str, message: str) -> None:
     """With what was typed, and what may be."""
     with pytest.raises(WrongUsage) as caught:
-        config.overridden(Config(), [override])
+        config.override(Config(), [override])
     assert caught.value.message().startswith(message)

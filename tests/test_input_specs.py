@@ -14,7 +14,7 @@ from lessonpress.lesson import input_specs
 @given(arrays.arrays(np.int64, arrays.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)))
 def test_the_shape_of_nested_lists_is_numpys(array: Any) -> None:
     """Nested lists have the shape that numpy gives them."""
-    assert input_specs.shape_of(array.tolist()) == list(array.shape)
+    assert input_specs.infer_shape(array.tolist()) == list(array.shape)
 
 
 @given(st.recursive(st.integers(0, 9), lambda x: st.lists(x, min_size=1, max_size=3), max_leaves=12))
@@ -24,9 +24,9 @@ def test_ragged_lists_are_those_that_numpy_refuses(values: Any) -> None:
         expected = list(np.array(values).shape)
     except ValueError:
         with pytest.raises(input_specs.Ragged):
-            input_specs.shape_of(values)
+            input_specs.infer_shape(values)
     else:
-        assert input_specs.shape_of(values) == expected
+        assert input_specs.infer_shape(values) == expected
 
 
 GOOD: list[dict[str, Any]] = [
@@ -66,19 +66,19 @@ BAD: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
 @pytest.mark.parametrize("spec", GOOD, ids=str)
 def test_what_torch_can_make_is_good(spec: dict[str, Any]) -> None:
     """Every form of an input passes, nested ones too."""
-    assert list(input_specs.faults(spec)) == []
+    assert list(input_specs.find_faults(spec)) == []
 
 
 @pytest.mark.parametrize(("spec", "path", "seen"), BAD, ids=lambda part: str(part)[:40])
 def test_what_torch_cannot_make_is_told(spec: dict[str, Any], path: tuple[str | int, ...], seen: str) -> None:
     """One fault, at its place inside the spec."""
-    (fault,) = input_specs.faults(spec)
+    (fault,) = input_specs.find_faults(spec)
     assert fault.path == path
     assert fault.seen.startswith(seen)
 
 
 def test_a_parameter_needs_numbers_but_no_shape() -> None:
     """A parameter's shape is the model's; plain values and lists of inputs make no sense for it."""
-    assert list(input_specs.faults({"fill": 0}, shaped=False)) == []
+    assert list(input_specs.find_faults({"fill": 0}, shaped=False)) == []
     specs: list[dict[str, object]] = [{"literal": 1}, {"list": []}, {}]
-    assert [len(list(input_specs.faults(spec, shaped=False))) for spec in specs] == [1, 1, 1]
+    assert [len(list(input_specs.find_faults(spec, shaped=False))) for spec in specs] == [1, 1, 1]

@@ -32,7 +32,7 @@ def test_publishers_take_turns_without_locks(tmp_path: Path) -> None:
 
     def publish() -> None:
         for _ in range(5):
-            with lock.alone(tmp_path):
+            with lock.hold(tmp_path):
                 count = int(counter.read_text())
                 time.sleep(0.0005)
                 counter.write_text(str(count + 1))
@@ -63,7 +63,7 @@ def test_a_claim_of_somebody_who_is_gone_is_taken_away(tmp_path: Path, left: str
     claim.write_text(f"{os.uname().nodename} {dead()}" if left == "dead here" else "elsewhere 1")
     if left != "dead here":
         os.utime(claim, (time.time() - lock.LONG - 1,) * 2)
-    with lock.alone(tmp_path):
+    with lock.hold(tmp_path):
         assert claim.read_text() == f"{os.uname().nodename} {os.getpid()}"
     assert list(tmp_path.iterdir()) == []
 
@@ -88,5 +88,5 @@ def test_other_refusals_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(lock.fcntl, "flock", fail)
-    with pytest.raises(LessonError, match="Input/output error"), lock.alone(tmp_path):
+    with pytest.raises(LessonError, match="Input/output error"), lock.hold(tmp_path):
         pytest.fail("it went on")

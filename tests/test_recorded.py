@@ -88,8 +88,8 @@ ODD = st.text(alphabet='a#@[]" \\\n0é', min_size=1, max_size=6)
 def test_any_module_path_can_be_addressed(parts: list[str]) -> None:
     """torch allows every character but a dot in a module's name; quoted, each path reads back as itself."""
     path = ".".join(parts)
-    assert recorded.parse(recorded.quoted(path)) == recorded.Address(path, (), None)
-    pick = recorded.parse(recorded.quoted(path) + "[0]#*")
+    assert recorded.parse(recorded.quote(path)) == recorded.Address(path, (), None)
+    pick = recorded.parse(recorded.quote(path) + "[0]#*")
     assert (pick.base, pick.picks, pick.call) == (path, (0,), "*")
 
 
@@ -97,13 +97,13 @@ def test_any_module_path_can_be_addressed(parts: list[str]) -> None:
 def test_any_operation_can_be_addressed(op: str, scope: list[str], number: int) -> None:
     """The same holds for operations in oddly named scopes."""
     name = f"{op}@{'.'.join(scope)}#{number}"
-    assert recorded.parse(recorded.quoted(name) + "[1]") == recorded.Address(name, (1,), None)
+    assert recorded.parse(recorded.quote(name) + "[1]") == recorded.Address(name, (1,), None)
 
 
 @pytest.mark.parametrize("plain", ["a", "a.b", "a-b", "encoder.layers.0", "add@a.b#0"])
 def test_plain_paths_need_no_quotes(plain: str) -> None:
     """Quotes are for the odd ones only."""
-    assert recorded.quoted(plain) == plain
+    assert recorded.quote(plain) == plain
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_bfloat16_widens_exactly(number: float) -> None:
     """A bfloat16 is the upper half of a float32."""
     upper = struct.pack("<f", number)[2:]
     blob = {"b": base64.b64encode(upper).decode()}
-    found = recorded.array({"dtype": "bfloat16", "shape": [1], "blob": "b"}, blob)
+    found = recorded.decode_array({"dtype": "bfloat16", "shape": [1], "blob": "b"}, blob)
     assert found.astype("<f4").tobytes()[2:] == upper
 
 

@@ -286,7 +286,7 @@ def test_commands_are_told_what_config_yaml_does_not_say(given: str) -> None:
     wanted, text = SETTINGS[given]
     assert rule_inputs.make_options(wanted, {}) == text
     overrides = [word for word in shlex.split(text) if word != "--set"]
-    assert config.overridden(Config(), overrides) == wanted
+    assert config.override(Config(), overrides) == wanted
     assert rule_inputs.make_options(wanted, wanted.model_dump()) == ""
     assert rule_inputs.make_options(wanted, {"lessonpress": wanted.model_dump(), "samples": 3}) == ""
 

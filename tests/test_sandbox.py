@@ -43,7 +43,7 @@ def program(code: str) -> str:
 def run(
     room: Path, monkeypatch: pytest.MonkeyPatch, code: str, *, isolation: Isolation = OPEN,
     layers: sandbox.Layers = BARE, **limits: Any,
-) -> sandbox.Ended:  # fmt: skip
+) -> sandbox.WorkerResult:  # fmt: skip
     """Run a small module under small limits: it can `say` a value, or write on `fd` as it likes."""
     (room / "probe_module.py").write_text(program(code))
     (room / "empty").mkdir(exist_ok=True)
@@ -334,7 +334,7 @@ def test_what_applied_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if landlock.level() and told["seccomp"]:
         assert told["profile"] == confine.PROFILES[-1]
         assert set(told["probe"].values()) == {"allowed", "denied"}
-    assert bool(told["namespaces"]) == bool(bubblewrap.around([], tmp_path, Isolation()))
+    assert bool(told["namespaces"]) == bool(bubblewrap.wrap_command([], tmp_path, Isolation()))
 
 
 def test_profiles_need_every_part_of_themselves() -> None:

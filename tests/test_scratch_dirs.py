@@ -43,7 +43,7 @@ def test_a_killed_process_leaves_a_folder_that_the_next_one_removes(place: Path)
             "with rooms.opened() as folder: os.kill(os.getpid(), 9)")  # fmt: skip
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     [old] = place.iterdir()
-    with scratch_dirs.opened() as mine:
+    with scratch_dirs.open_scratch_dir() as mine:
         assert list(place.iterdir()) == [mine]
         assert not old.exists()
     assert list(place.iterdir()) == []

@@ -48,8 +48,8 @@ def test_a_missing_key_points_at_its_parent() -> None:
 
 def test_a_path_is_spelled_as_people_write_it() -> None:
     """Keys are joined with dots, positions stand in brackets."""
-    assert source_map.spelled(("experiment", "cases", 2, "inputs", "state")) == "experiment.cases[2].inputs.state"
-    assert source_map.spelled(()) == ""
+    assert source_map.format_path(("experiment", "cases", 2, "inputs", "state")) == "experiment.cases[2].inputs.state"
+    assert source_map.format_path(()) == ""
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def test_the_step_writes_down_what_the_lesson_is(tmp_path: Path) -> None:
     told, read = dict(work.source), reader.read(work.source_dir)
     document = told.pop("document")
     assert told == source_record.make_source_record(read)
-    again = reader.reopened(work.source_dir, {**told, "document": document})
+    again = reader.reopen(work.source_dir, {**told, "document": document})
     assert (again.recipe, again.places, again.files) == (read.recipe, read.places, read.files)
-    assert told["plan"] == plan.of(read.recipe)
+    assert told["plan"] == plan.plan_runs(read.recipe)
 
 
 CHANGES = {

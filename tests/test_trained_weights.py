@@ -57,7 +57,7 @@ def test_what_is_stored_is_source(folder: Path) -> None:
 
 def test_the_record_reads_back_as_it_was_written(folder: Path) -> None:
     """Reading and writing prepared.json changes no byte, so that preparing twice leaves git quiet."""
-    found = trained_weights.of(reader.read(folder))
+    found = trained_weights.read_record(reader.read(folder))
     assert found is not None
     assert found.text() == (folder / "prepared.json").read_text(encoding="utf-8")
     assert not trained_weights.store(folder, found, (folder / "prepared.safetensors").read_bytes())
@@ -174,9 +174,9 @@ def test_weights_older_than_their_source_earn_a_warning(folder: Path, name: str)
     if change:
         edit(folder / change[0], change[1], change[2])
     read = reader.read(folder)
-    found = trained_weights.of(read)
+    found = trained_weights.read_record(read)
     assert found is not None
-    assert trained_weights.outdated(read, found) == outdated
+    assert trained_weights.find_changes(read, found) == outdated
     config = Config(lessons=str(folder.parent), work=str(folder.parents[1] / "work"))
     _, warning = source_record.hash_lesson(folder)
     words = f"prepared.json: these weights were made before {', '.join(outdated)} changed; run `lessonpress prepare "
@@ -187,7 +187,7 @@ def test_weights_older_than_their_source_earn_a_warning(folder: Path, name: str)
 def test_both_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that refuses the second file leaves the first as it was, and nothing beside them."""
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    found = trained_weights.of(reader.read(folder))
+    found = trained_weights.read_record(reader.read(folder))
     assert found is not None
     other, write = found.model_copy(update={"lines": 7}), atomic_io.write
 
@@ -209,7 +209,7 @@ def test_both_files_are_written_or_none(folder: Path, monkeypatch: pytest.Monkey
 def test_the_manifest_says_how_the_weights_were_made(folder: Path) -> None:
     """Seed, figures, what was kept, which run starts from what, and a digest of what it was made from."""
     read = reader.read(folder)
-    made = trained_weights.provenance(read, plan.of(read.recipe))
+    made = trained_weights.describe_provenance(read, plan.plan_runs(read.recipe))
     assert made is not None
     assert made["runs"] == {"execution": "trained", "halfway": "halfway", "after": "trained", "shifted": "trained"}
     assert made["weightsSha256"] == canonical_json.digest((folder / "prepared.safetensors").read_bytes())
@@ -226,5 +226,5 @@ def test_the_manifest_says_how_the_weights_were_made(folder: Path) -> None:
 def test_a_lesson_without_a_training_says_nothing_of_one(tmp_path: Path) -> None:
     """No warning, no words."""
     read = reader.read(tiny.write(tmp_path / "echo"))
-    assert trained_weights.warning(read) is None
-    assert trained_weights.provenance(read, plan.of(read.recipe)) is None
+    assert trained_weights.warn_if_outdated(read) is None
+    assert trained_weights.describe_provenance(read, plan.plan_runs(read.recipe)) is None

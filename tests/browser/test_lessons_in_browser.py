@@ -34,7 +34,7 @@ from safetensors.torch import load_file
 from lessonpress.worker import recorded, run
 plan, folder, names = json.load(sys.stdin)
 run.settle()
-runs = recorded.Runs(run.whole(plan, folder, load_file(folder + "/weights.safetensors")))
+runs = recorded.Runs(run.run_plan(plan, folder, load_file(folder + "/weights.safetensors")))
 cut = lambda name, entry: recorded.select(runs[name][entry["tensor"]], entry["select"], entry["reshape"])
 print(json.dumps([[cut(name, entry).astype(float).ravel().tolist() for entry in plan["record"]] for name in names]))
 """

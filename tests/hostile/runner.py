@@ -38,7 +38,7 @@ def attempt(name: str, *, outer: Any, confined: bool) -> dict[str, Any]:
             limits=Limits(**{"wall_seconds": 30, **attack.limits}),
             isolation=Isolation(minimum=minimum, bubblewrap=outer),
         )  # fmt: skip
-        sandbox.warm(sandbox.JUDGE if attack.where == "check" else sandbox.MODEL, config.limits, config.isolation)
+        sandbox.warm_up(sandbox.JUDGE if attack.where == "check" else sandbox.MODEL, config.limits, config.isolation)
         if sandbox._kept:
             for server in sandbox._kept.servers.values():
                 server.loaded(time.monotonic() + 60)  # its processes belong to what was there before
@@ -68,7 +68,7 @@ def main() -> None:
     os.dup2(2, 1)  # nothing but answers goes out
     weak = sandbox.Layers(())
     strong = sandbox.ALL
-    with sandbox.kept():
+    with sandbox.keep_servers():
         standing = sandbox._kept
         for line in sys.stdin:
             wanted = json.loads(line)

@@ -21,7 +21,7 @@ import pytest
 from lessonpress.build import execute as executing
 from lessonpress.build import source_record
 from lessonpress.core import canonical_json, yaml_reader
-from lessonpress.core.errors import LessonError, visible
+from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.core.settings import Config, Site
 from lessonpress.lesson import reader, validation_messages
 from lessonpress.publishing import publish, site
@@ -119,7 +119,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Config:
     )  # fmt: skip
     tiny.write(config.lesson(SLUG), recipe=mutations.written(recipe()), model=MODEL, checks=CHECKS)
     (config.lesson(SLUG) / "{{ 7-7 }}&lt;b&gt;'.py").write_text("# </script><u>\n", encoding="utf-8")
-    assert not publish.publish(tiny.made(config, SLUG), note=visible(NASTY)).mistakes
+    assert not publish.publish(tiny.made(config, SLUG), note=escape_invisible(NASTY)).mistakes
     site.write_site(config)
     return config
 

@@ -47,7 +47,7 @@ def test_a_mutated_lesson_is_read_or_refused(tmp_path: Path, seed: int) -> None:
         start = time.process_time()
         try:
             read = reader.read(folder)
-            told = {**source_record.make_source_record(read), "document": reader.kept(read)}
+            told = {**source_record.make_source_record(read), "document": reader.document(read)}
         except LessonError as refusal:
             _told(refusal)
         except Exception as error:
@@ -55,7 +55,7 @@ def test_a_mutated_lesson_is_read_or_refused(tmp_path: Path, seed: int) -> None:
             raise
         else:
             again = _strict(canonical_json.compact(told).encode())
-            assert reader.reopened(folder, again).recipe.model_dump_json() == read.recipe.model_dump_json()
+            assert reader.reopen(folder, again).recipe.model_dump_json() == read.recipe.model_dump_json()
         assert time.process_time() - start < SECONDS, f"seed {number}"
         shutil.rmtree(folder)
 

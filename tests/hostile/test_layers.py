@@ -74,7 +74,7 @@ def test_privileges_alone(aims: dict[str, Any]) -> None:
 
 def test_the_supervisors_memory_is_closed_while_a_worker_runs(aims: dict[str, Any]) -> None:
     """Without any other layer than dropped privileges, the same user cannot read the supervisor's environment."""
-    with process_tree.adopted():
+    with process_tree.adopt_orphans():
         assert "supervisor" in denied(aims, "privileges")
 
 
@@ -102,7 +102,7 @@ def test_all_layers_together_leave_only_the_harmless(aims: dict[str, Any]) -> No
 
 def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it starts: no private file, no network, no other process, nothing written, without any other layer."""
-    if not bubblewrap.around([], tmp_path, Isolation()):
+    if not bubblewrap.wrap_command([], tmp_path, Isolation()):
         pytest.skip("bubblewrap does not start here")
     room = tmp_path / "room"
     room.mkdir()

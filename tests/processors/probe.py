@@ -469,7 +469,7 @@ def judged() -> Named:
 def lessons(asked: Mapping[str, Any]) -> Named:
     """Everything that each lesson computes: every recorded tensor of every run, by its digest, and its own metrics."""
     for slug, told in asked.items():
-        capture = run.whole(told["plan"], told["folder"])
+        capture = run.run_plan(told["plan"], told["folder"])
         for name, one in capture["runs"].items():
             shas = "".join(value["blob"] for value in one["values"])
             yield f"{slug} {name}/digest", np.frombuffer(hashlib.sha256(shas.encode()).digest(), np.uint8)
@@ -506,7 +506,7 @@ def trainings(asked: Mapping[str, Any]) -> Named:
     """The weights that each lesson's training ends with."""
     for slug, told in asked.items():
         if told["plan"]["prepare"]:
-            made = training.whole(told["plan"], told["folder"], lambda _: None)
+            made = training.train(told["plan"], told["folder"], lambda _: None)
             for entry in made["kept"]:
                 shas = "".join(tensor["blob"] for tensor in entry["tensors"].values())
                 yield f"{slug} {entry['name']}/digest", np.frombuffer(hashlib.sha256(shas.encode()).digest(), np.uint8)

@@ -234,7 +234,7 @@ def captured(source: str, inputs: dict[str, Any], *, dtype: str = "float64", mod
     ]
     with TemporaryDirectory() as folder:
         Path(folder, "model.py").write_text(HEAD + source, encoding="utf-8")
-        return run.whole({"runs": runs, "model": {"file": "model.py", "class": "Model"}}, folder)
+        return run.run_plan({"runs": runs, "model": {"file": "model.py", "class": "Model"}}, folder)
 
 
 @cache
@@ -251,7 +251,8 @@ def built(capture: dict[str, Any], name: str = "a") -> replay.Replayed:
 def given(capture: dict[str, Any], name: str, program: operations.Program) -> dict[str, dict[str, Any]]:
     """The recorded inputs and tensors of a run, as JSON and as JavaScript takes them."""
     one = capture["runs"][name]
-    return replay.collect_arrays(program, one, lambda number: recorded.array(one["values"][number], capture["blobs"]))
+    values, blobs = one["values"], capture["blobs"]
+    return replay.collect_arrays(program, one, lambda number: recorded.decode_array(values[number], blobs))
 
 
 def arrays(told: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -264,7 +265,7 @@ def outputs(capture: dict[str, Any], name: str) -> dict[str, np.ndarray[Any, Any
     """The recorded output of every call by port."""
     one = capture["runs"][name]
     return {
-        f"{number}:{path}": recorded.array(one["values"][leaf["tensor"]], capture["blobs"])
+        f"{number}:{path}": recorded.decode_array(one["values"][leaf["tensor"]], capture["blobs"])
         for number, call in enumerate(one["calls"])
         if call["kind"] != "module"
         for path, leaf in recorded.leaves(call["out"])

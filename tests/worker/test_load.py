@@ -92,6 +92,6 @@ def test_two_lessons_do_not_share_their_siblings(tmp_path: Path) -> None:
         (folder / "model.py").write_text(MODEL.format("from helpers import BY", "BY"), encoding="utf-8")
         (folder / "helpers.py").write_text(f"BY = {by}\n", encoding="utf-8")
         code = ("import sys; from lessonpress.worker import load; import torch; "
-                f"print(load.model_class({str(folder)!r}, 'model.py', 'Model')()(torch.ones(1)).item())")  # fmt: skip
+                f"print(load.import_class({str(folder)!r}, 'model.py', 'Model')()(torch.ones(1)).item())")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
         assert float(done.stdout) == by

@@ -77,7 +77,7 @@ def test_required_arguments_of_all_common_layers_are_shown(name: str) -> None:
 def test_parametrised_modules_show_the_class_that_was_named() -> None:
     """A parametrised Linear is a Linear with its arguments, and its bias is there."""
     module = nn.utils.parametrizations.weight_norm(nn.Linear(3, 4))
-    assert modules.class_of(module) is nn.Linear
+    assert modules.named_class(module) is nn.Linear
     assert modules.is_leaf(module)
     assert modules.constructor(module) == {"in_features": 3, "out_features": 4}
 

@@ -129,7 +129,7 @@ def test_weights_that_are_handed_in_replace_what_the_seed_draws(lesson: Lesson) 
             "runs": [{"id": "execution", "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "args": {},
                       "parameters": {}, "inputs": ONES}]}  # fmt: skip
     stored = {"execution/part.weight": torch.ones(2, 3), "execution/part.bias": torch.zeros(2)}
-    told = run.whole(plan, folder, stored)
+    told = run.run_plan(plan, folder, stored)
     assert Watched(told, None).value("output").tolist() == [[3, 3]]
 
 
@@ -141,7 +141,7 @@ def test_inputs_are_passed_by_name_where_the_signature_allows_it(signature: str,
     """Else in order: what stands before the last positional one is positional too."""
     scope: dict[str, Any] = {"nn": nn}
     exec(f"class Model(nn.Module):\n    def forward({signature}): return 1\n", scope)
-    positional, named = run.bound(scope["Model"](), [("a", 1), ("b", 2)])
+    positional, named = run.bind_inputs(scope["Model"](), [("a", 1), ("b", 2)])
     assert (len(positional), " ".join(named)) == (args, kwargs)
 
 

@@ -90,7 +90,7 @@ def drawn(make: Any) -> Any:
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_the_script_makes_the_workers_inputs(spec: dict[str, Any], run: str) -> None:
     """Bit for bit, for every fill, dtype and nesting, in every precision of the run."""
-    planned = plan.completed(plan.jsonable(spec))
+    planned = plan.complete_spec(plan.to_json(spec))
     expected = drawn(lambda: inputs.make(planned, getattr(torch, run)))
     assert same(drawn(lambda: eval(bundle.make_input_code(planned, run), {"torch": torch})), expected)
 
@@ -102,14 +102,14 @@ def test_the_script_makes_the_workers_inputs(spec: dict[str, Any], run: str) -> 
 )
 def test_literal_numbers_keep_their_bits(numbers: list[float], dtype: str | None, run: str) -> None:
     """Whatever numbers a recipe writes down, the reader's script starts from the same."""
-    spec = plan.jsonable({"values": numbers, **({"dtype": dtype} if dtype else {})})
-    assert not list(input_specs.faults(spec))
+    spec = plan.to_json({"values": numbers, **({"dtype": dtype} if dtype else {})})
+    assert not list(input_specs.find_faults(spec))
     assert same(eval(bundle.make_input_code(spec, run), {"torch": torch}), inputs.make(spec, getattr(torch, run)))
 
 
 def test_the_whole_script_compiles_with_every_input(project: Path) -> None:
     """One script with all of them is Python."""
     run = {"seed": 0, "mode": "eval", "dtype": "float32", "args": {}}
-    given_ = [[f"x{i}", plan.completed(plan.jsonable(spec))] for i, spec in enumerate(SPECS)]
+    given_ = [[f"x{i}", plan.complete_spec(plan.to_json(spec))] for i, spec in enumerate(SPECS)]
     planned = {"model": {"file": "model.py", "class": "A"}, "runs": [{**run, "inputs": given_}]}
     ast.parse(bundle.make_run_script((project / "templates" / "run.py.txt").read_text("utf-8"), planned, ["[1]"]))

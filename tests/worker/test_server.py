@@ -35,7 +35,7 @@ class Echo(nn.Module):
 @pytest.fixture(scope="module")
 def kept() -> Iterator[None]:
     """Keep one server for all tests of this file."""
-    with sandbox.kept():
+    with sandbox.keep_servers():
         yield
 
 

@@ -35,7 +35,7 @@ def forgetting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def caught(plan: dict[str, Any], folder: Path) -> bool:
     """Whether a lesson cannot run, or a check fails on what it records."""
     try:
-        capture = json.loads(json.dumps(run.whole(plan, str(folder)), allow_nan=False))
+        capture = json.loads(json.dumps(run.run_plan(plan, str(folder)), allow_nan=False))
         found = judge.judge(capture, str(folder), {"file": plan["checks"], "checks": True, "metrics": []})["checks"]
     except (run.Failed, judge.Failed):
         return True

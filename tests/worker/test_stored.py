@@ -27,7 +27,7 @@ def test_the_reader_reads_what_the_library_writes(tmp_path: Path) -> None:
     whole = {f"trained/{dtype}": tensor(dtype, 2, 3) for dtype in KINDS}
     whole |= {"a/none": torch.tensor(0.1), "a/empty": torch.zeros(0, 4), "b/größe": torch.tensor([1e-45, -0.0])}
     save_file(whole, tmp_path / stored.FILE, metadata={"format": "pt"})
-    found = stored.prepared(str(tmp_path))
+    found = stored.read_prepared(str(tmp_path))
     assert found.keys() == whole.keys()
     for name, one in whole.items():
         assert (found[name].dtype, found[name].shape) == (one.dtype, one.shape)
@@ -37,7 +37,7 @@ def test_the_reader_reads_what_the_library_writes(tmp_path: Path) -> None:
 
 def test_without_a_file_nothing_is_stored(tmp_path: Path) -> None:
     """A lesson whose weights are drawn has no such file."""
-    assert stored.prepared(str(tmp_path)) == {}
+    assert stored.read_prepared(str(tmp_path)) == {}
 
 
 @pytest.mark.parametrize("data", [
@@ -48,7 +48,7 @@ def test_a_file_that_is_no_safetensors_file_is_refused(tmp_path: Path, data: byt
     """Whatever stands in it: cut off, of another form, of unknown dtype, with too few bytes."""
     (tmp_path / stored.FILE).write_bytes(data)
     with pytest.raises(load.Refused, match=r"prepared\.safetensors cannot be read"):
-        stored.prepared(str(tmp_path))
+        stored.read_prepared(str(tmp_path))
 
 
 def held(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -102,7 +102,7 @@ def test_published_weights_come_before_prepared_ones() -> None:
     made: Any = {"late/w": 9}
     runs = [{"id": "execution", "kind": "execution", "weights": "late"}, {"id": "a", "kind": "case"},
             {"id": "b", "kind": "probe"}]  # fmt: skip
-    starts: list[Any] = [stored.of_run(run, published, made) for run in runs]  # type: ignore[arg-type]
+    starts: list[Any] = [stored.choose_start(run, published, made) for run in runs]  # type: ignore[arg-type]
     assert [start.tensors for start in starts] == [{"w": 1}, {"w": 2, "v": 4}, {"w": 3, "v": 4}]
-    assert stored.of_run(runs[0], None, made) == stored.Start({"w": 9}, "late")  # type: ignore[arg-type]
-    assert stored.of_run(runs[1], None, made) is None
+    assert stored.choose_start(runs[0], None, made) == stored.Start({"w": 9}, "late")  # type: ignore[arg-type]
+    assert stored.choose_start(runs[1], None, made) is None

@@ -61,7 +61,7 @@ def test_a_real_capture_is_valid_twice(work: LessonBuild) -> None:
     """What the real worker answered passes validation as it is, and everything in it can be read."""
     answer = {key: work.body("capture.json")[key] for key in ("runs", "modules", "blobs")}
     files = {file["path"]: (work.source_dir / file["path"]).read_bytes() for file in work.source["files"]}
-    assert capture.validated(answer, work.source["plan"], files) == answer
+    assert capture.validate(answer, work.source["plan"], files) == answer
     read_whole(answer)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from lessonpress.lesson import plan, reader
 from lessonpress.worker import run, training
-from lessonpress.worker.prepare import shown
+from lessonpress.worker.prepare import format_figures
 
 FIT = Path(__file__).parents[1] / "lessons" / "tiny-fit"
 MODEL = """import torch
@@ -46,7 +46,7 @@ def train(tmp_path: Path) -> Iterator[Train]:
         (tmp_path / "model.py").write_text(MODEL.format(more=more, body=body.replace("\n", "\n    ")))
         told = {"file": "model.py", "function": "prepare", "seed": 0, "mode": "train", "args": {}, "options": {}}
         asked = {"model": {"file": "model.py", "class": "Model"}, "prepare": {**told, **task}}
-        return training.whole(asked, str(tmp_path), (said if said is not None else []).append)
+        return training.train(asked, str(tmp_path), (said if said is not None else []).append)
 
     yield training_of
     sys.meta_path[:] = finders
@@ -64,9 +64,9 @@ def array(made: dict[str, Any], name: str, key: str) -> Any:
 def test_the_tiny_training_ends_where_the_normal_equations_say(tmp_path: Path) -> None:
     """Slope and intercept are those of least squares; the figures are the losses; the drawn start is the run's."""
     shutil.copytree(FIT, tmp_path / "tiny-fit")
-    planned = plan.of(reader.read(tmp_path / "tiny-fit").recipe)
+    planned = plan.plan_runs(reader.read(tmp_path / "tiny-fit").recipe)
     said: list[dict[str, Any]] = []
-    made = training.whole(planned, str(tmp_path / "tiny-fit"), said.append)
+    made = training.train(planned, str(tmp_path / "tiny-fit"), said.append)
     x, y = np.arange(8) / 4 - 1, np.array([0.5, -1.25, 2.0, 0.0, 1.5, -0.5, 3.0, 1.0])
     slope, intercept = np.linalg.lstsq(np.stack([x, np.ones(8)], axis=1), y, rcond=None)[0]
     assert abs(array(made, "trained", "line.weight").item() - slope) < 1e-6
@@ -75,10 +75,10 @@ def test_the_tiny_training_ends_where_the_normal_equations_say(tmp_path: Path) -
     assert (made["first"]["step"], made["last"]["step"]) == (1, 200)
     assert abs(made["last"]["loss"] - np.mean((slope * x + intercept - y) ** 2)) < 1e-6
     assert said[0] == made["first"]
-    drawn = run.whole({**planned, "runs": [one for one in planned["runs"] if one["id"] == "before"]},
+    drawn = run.run_plan({**planned, "runs": [one for one in planned["runs"] if one["id"] == "before"]},
                       str(tmp_path / "tiny-fit"))["runs"]["before"]  # fmt: skip
     held = {name: drawn["values"][number]["blob"] for name, number in drawn["params"].items()}
-    begun = training.whole({**planned, "prepare": {**planned["prepare"], "options": {"steps": 10, "rate": 0.0}}},
+    begun = training.train({**planned, "prepare": {**planned["prepare"], "options": {"steps": 10, "rate": 0.0}}},
                            str(tmp_path / "tiny-fit"), said.append)  # fmt: skip
     assert {name: told["blob"] for name, told in begun["kept"][0]["tensors"].items()} == held
 
@@ -177,4 +177,4 @@ def test_a_function_that_is_not_there_is_told_with_those_that_are(train: Train) 
 ])  # fmt: skip
 def test_progress_is_told_in_words(figures: dict[str, Any], words: str) -> None:
     """`step` and `of` are known words, every other figure follows with four digits."""
-    assert shown(figures) == words
+    assert format_figures(figures) == words

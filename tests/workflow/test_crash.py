@@ -402,7 +402,7 @@ def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
     """A publisher that is killed holds nobody up: the next one waits for nothing."""
     config = Config(results=str(tmp_path / "results"))
     code = "from lessonpress.core import lock; from pathlib import Path\n" \
-           f"with lock.alone(Path({config.results!r})):\n" \
+           f"with lock.hold(Path({config.results!r})):\n" \
            "    print('held', flush=True); import time; time.sleep(60)"  # fmt: skip
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
@@ -410,5 +410,5 @@ def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
     holder.kill()
     holder.wait()
     holder.stdout.close()
-    with lock.alone(Path(config.results)):
+    with lock.hold(Path(config.results)):
         pass

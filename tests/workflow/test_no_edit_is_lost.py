@@ -377,7 +377,7 @@ def prepared(folder: Path, project: Path) -> House:
 def lives(share: list[int], template: Path, scratch: Path) -> list[str]:
     """Live some sequences one after the other, in a process that keeps what runs lessons."""
     out = []
-    with sandbox.kept():
+    with sandbox.keep_servers():
         for seed in share:
             begin = time.monotonic()
             out.append(lived(seed, template, scratch))

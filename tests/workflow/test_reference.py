@@ -143,7 +143,7 @@ def test_without_portable_initialisation_numbers_drift(
     script = (
         "import json,sys,numpy as n\n"
         "from lessonpress.worker import run,recorded\n"
-        "run.settle();plan=json.load(open(sys.argv[1]));c=recorded.Runs(run.whole(plan,sys.argv[2],native=True))\n"
+        "run.settle();plan=json.load(open(sys.argv[1]));c=recorded.Runs(run.run_plan(plan,sys.argv[2],native=True))\n"
         "cut={e['id']:e for e in plan['record']};r=json.load(open(sys.argv[3]))['cases']\n"
         "print(max(float(abs(recorded.select(c[k][cut[i]['tensor']],cut[i]['select'],cut[i]['reshape'])-n.array(v)).max())"
         " for k,a in r.items() for i,v in a.items()))\n"

@@ -23,8 +23,8 @@ from lessonpress.core.settings import Config
 from lessonpress.lesson import plan, reader, trained_weights
 from lessonpress.lesson.trained_weights import Prepared
 from lessonpress.revision import numeric_diff
-from lessonpress.sandbox import Ended, capture, worker_errors
-from lessonpress.worker.prepare import shown
+from lessonpress.sandbox import WorkerResult, capture, worker_errors
+from lessonpress.worker.prepare import format_figures
 from lessonpress.worker.records import Value
 
 ANSWER = {"kept", "blobs", "lines", "first", "last"}
@@ -39,8 +39,9 @@ def train_lesson(config: Config, slug: str) -> str:
     lesson = reader.read(config.lesson(slug))
     record, data = run_training(config, lesson)
     changed = trained_weights.store(lesson.folder, record, data)
-    names = ", ".join(entry.name + (f" ({shown(entry.figures)})" if entry.figures else "") for entry in record.kept)
-    missing = trained_weights.missing(lesson, plan.of(lesson.recipe), [entry.name for entry in record.kept])
+    names = ", ".join(entry.name + (f" ({format_figures(entry.figures)})" if entry.figures else "")
+                      for entry in record.kept)  # fmt: skip
+    missing = trained_weights.find_missing(lesson, plan.plan_runs(lesson.recipe), [entry.name for entry in record.kept])
     words = f"{slug}: {'stored' if changed else 'unchanged,'} the weights {names}"
     return "\n".join([words, *(f"warning: {error.message()}" for error in missing)])
 
@@ -51,19 +52,20 @@ def repeat_training(config: Config, slug: str) -> str:
     Returns the largest difference in words. Raises LessonError when it is outside the tolerance of `prepare`.
     """
     lesson = reader.read(config.lesson(slug))
-    old = trained_weights.of(lesson)
+    old = trained_weights.read_record(lesson)
     if old is None:
         raise LessonError(os.path.relpath(lesson.folder), "nothing has been prepared that could be repeated",
                           trained_weights.RECORD, f"Run `lessonpress prepare {slug}`.")  # fmt: skip
-    stored = trained_weights.arrays(lesson)  # before the training: that takes its time
+    stored = trained_weights.read_arrays(lesson)  # before the training: that takes its time
     tolerance = _require_plan(lesson)["tolerance"]
     new, data = run_training(config, lesson)
-    before, after = {**collect_figures(old), **stored}, {**collect_figures(new), **tensor_file.arrays(data)}
+    before, after = {**collect_figures(old), **stored}, {**collect_figures(new), **tensor_file.read_arrays(data)}
     difference = numeric_diff.compare(before, after, **tolerance)
     if not difference.good():
-        changed = trained_weights.outdated(lesson, old)
+        changed = trained_weights.find_changes(lesson, old)
         why = f" ({', '.join(changed)} changed since)" if changed else ""
-        raise LessonError(trained_weights.path(lesson), f"the training gives other weights: {difference.words()}{why}",
+        seen = f"the training gives other weights: {difference.words()}{why}"
+        raise LessonError(trained_weights.record_path(lesson), seen,
                           f"within {tolerance['atol']:g} + {tolerance['rtol']:g}·|stored| of what is stored",
                           f"Run `lessonpress prepare {slug}` where the change is meant.")  # fmt: skip
     close = "bit for bit" if difference.same() else f"within tolerance: {difference.words()}"
@@ -91,18 +93,18 @@ def run_training(config: Config, lesson: reader.Lesson) -> tuple[Prepared, bytes
     task = _require_plan(lesson)
     ended = _run_process(config, lesson)
     if ended.limit or len(ended.lines) < 2:
-        raise worker_errors.of_process(lesson.folder, f"{task['function']}() of {task['file']}", ended)
+        raise worker_errors.process_error(lesson.folder, f"{task['function']}() of {task['file']}", ended)
     try:
         facts, answer = capture.loads(ended.lines[0]), capture.loads(ended.lines[-1])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            at = execute.find_recipe_place(answer["error"], plan.of(lesson.recipe), lesson.folder)
-            raise worker_errors.of_lesson(answer["error"], lesson.folder, lesson.recipe.model.class_, ended, at)
+            at = execute.find_recipe_place(answer["error"], plan.plan_runs(lesson.recipe), lesson.folder)
+            raise worker_errors.lesson_error(answer["error"], lesson.folder, lesson.recipe.model.class_, ended, at)
         tensors, blobs = _validate_tensors(answer.get("ok") if isinstance(answer, dict) else None)
-        data = tensor_file.packed(tensors, blobs)
+        data = tensor_file.pack(tensors, blobs)
         steps = {key: answer["ok"][key] for key in ("lines", "first", "last")}
         kept = [{"name": entry["name"], "figures": entry["figures"]} for entry in answer["ok"]["kept"]]
         record = Prepared.model_validate({
-            "schema": 1, "madeFrom": trained_weights.origin(lesson, task).model_dump(), "seed": task["seed"],
+            "schema": 1, "madeFrom": trained_weights.describe_origin(lesson, task).model_dump(), "seed": task["seed"],
             "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")), **steps,
             "kept": kept, "weights": canonical_json.digest(data),
         })  # fmt: skip
@@ -118,22 +120,22 @@ def run_training(config: Config, lesson: reader.Lesson) -> tuple[Prepared, bytes
 
 def _require_plan(lesson: reader.Lesson) -> Mapping[str, Any]:
     """How the lesson's weights are made. Raises LessonError where its recipe does not say it."""
-    task = plan.prepare(lesson.recipe)
+    task = plan.plan_training(lesson.recipe)
     if task is None:
         raise LessonError(f"{lesson.name}:1", "the recipe has no `prepare`", "it says how weights are made",
                           "Write `prepare: {seed: 0}` and a function prepare(model) in the model's file.")  # fmt: skip
     return task
 
 
-def _run_process(config: Config, lesson: reader.Lesson) -> Ended:
+def _run_process(config: Config, lesson: reader.Lesson) -> WorkerResult:
     """The confined process with the lesson's files, but for what an earlier training has made."""
     limits = config.limits.preparing()
     own = (trained_weights.RECORD, trained_weights.WEIGHTS)
     files = [file for file in source_record.list_files(lesson) if file["path"] not in own]
-    with sandbox.scratch() as scratch:
+    with sandbox.scratch_dir() as scratch:
         copied = execute.copy_files(files, lesson.folder, scratch / "lesson")
         task, cwd = scratch / "plan.json", scratch / "empty"
-        task.write_text(canonical_json.compact(plan.of(lesson.recipe)), encoding="utf-8")
+        task.write_text(canonical_json.compact(plan.plan_runs(lesson.recipe)), encoding="utf-8")
         cwd.mkdir()
         with training_progress.ProgressLine(lesson.recipe.slug) as line:
             ended = sandbox.run(sandbox.PREPARE, [str(task), str(copied)], cwd, limits,
@@ -148,14 +150,14 @@ def _validate_tensors(answer: Any) -> tuple[dict[str, Value], dict[str, str]]:
     """The kept tensors by `<name>/<parameter>`, and their bytes; raises Malformed."""
     if not isinstance(answer, dict) or answer.keys() != ANSWER or not isinstance(answer["kept"], list):
         raise capture.Malformed("the answer has other keys than a training's")
-    sizes, tensors = capture.sizes(answer["blobs"]), dict[str, Value]()
+    sizes, tensors = capture.measure_blobs(answer["blobs"]), dict[str, Value]()
     for entry in answer["kept"]:
         if not isinstance(entry, dict) or entry.keys() != {"name", "figures", "tensors"}:
             raise capture.Malformed("something that was kept is not a model")
         if not isinstance(entry["name"], str) or not isinstance(entry["tensors"], dict):
             raise capture.Malformed("something was kept without a name or tensors")
         for key, value in entry["tensors"].items():
-            capture.described(value, sizes)
+            capture.check_array(value, sizes)
             if f"{entry['name']}/{key}" in tensors or not _is_finite(value, answer["blobs"]):
                 raise capture.Malformed("a tensor appears twice or is not finite")
             tensors[f"{entry['name']}/{key}"] = value

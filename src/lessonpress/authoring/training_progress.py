@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from lessonpress.lesson.trained_weights import Kept
 from lessonpress.sandbox import capture
-from lessonpress.worker.prepare import shown
+from lessonpress.worker.prepare import format_figures
 
 PAUSE = 5.0  # seconds between two lines where no terminal rewrites them
 
@@ -39,7 +39,7 @@ class ProgressLine:
             progress = Kept.model_validate({"name": "progress", "figures": capture.loads(line)["progress"]})
         except (capture.Malformed, ValidationError, KeyError, TypeError):
             return  # a forged line is refused when the process has ended
-        words = f"{self.slug}: {shown(progress.figures)}, {now - self.begun:.0f} s"
+        words = f"{self.slug}: {format_figures(progress.figures)}, {now - self.begun:.0f} s"
         self.last = now
         if self.rewrites:
             width = shutil.get_terminal_size().columns

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress.core import atomic_io, canonical_json
-from lessonpress.core.errors import LessonError, LessonErrors, visible
+from lessonpress.core.errors import LessonError, LessonErrors, escape_invisible
 
 MADE_FROM, BESIDE, MISTAKES, SEAL = "madeFrom", "beside", "mistakes", "sha256"
 LINE = b",\n"  # between what an artifact says of itself and its content; JSON has no other line feed
@@ -54,7 +54,7 @@ def serialise(
     made_from: str, body: Mapping[str, Any], beside: Mapping[str, str], mistakes: Sequence[LessonError] = ()
 ) -> str:  # fmt: skip
     """An artifact's file; `beside` are the digests of the files that belong to it, by their names in its folder."""
-    told = [[*map(visible, (error.where, error.seen, error.expected, error.fix))] for error in mistakes]
+    told = [[*map(escape_invisible, (error.where, error.seen, error.expected, error.fix))] for error in mistakes]
     head = canonical_json.compact({MADE_FROM: made_from, BESIDE: dict(beside), MISTAKES: told})[:-1]
     whole = head + (LINE.decode() + canonical_json.compact(body)[1:-1] if body else "")
     return f'{whole},"{SEAL}":"{canonical_json.digest(whole)}"}}\n'

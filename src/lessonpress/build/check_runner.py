@@ -47,7 +47,7 @@ def run_metrics(
 def _ask(
     config: Config, read: Lesson, captured: bytes, task: Mapping[str, Any], mutants: bytes | None = None
 ) -> dict[str, Any]:
-    with sandbox.scratch() as room:
+    with sandbox.scratch_dir() as room:
         for name, data in read.files.items():
             if name == RECIPE:  # its words are no reason to judge again, so nothing may depend on them
                 continue
@@ -63,11 +63,11 @@ def _ask(
         ended = sandbox.run(sandbox.JUDGE, arguments, room / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
     if ended.limit or len(ended.lines) != 1:
-        raise worker_errors.of_process(read.folder, what, ended)
+        raise worker_errors.process_error(read.folder, what, ended)
     try:
         answer = capture.loads(ended.lines[0])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            raise worker_errors.of_lesson(answer["error"], read.folder, what, ended)
+            raise worker_errors.lesson_error(answer["error"], read.folder, what, ended)
         return _validated(answer["ok"], task)
     except (capture.Malformed, KeyError, TypeError) as error:
         where = os.path.relpath(read.folder / what)

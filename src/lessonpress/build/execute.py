@@ -30,7 +30,7 @@ def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple
     """
     plan = source["plan"]
     what = plan["model"]["class"]
-    with sandbox.scratch() as scratch:
+    with sandbox.scratch_dir() as scratch:
         copied = copy_files(select_readable(source), folder, scratch / "lesson")
         mutants = make_mutants(plan, copied, scratch / "mutants")
         plan_file = scratch / "plan.json"
@@ -40,15 +40,15 @@ def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple
         arguments = [str(plan_file), str(copied), str(mutants)]
         ended = sandbox.run(sandbox.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
     if ended.limit or len(ended.lines) < 2:
-        raise worker_errors.of_process(folder, what, ended)
+        raise worker_errors.process_error(folder, what, ended)
     try:
         facts, answer = (capture.loads(line) for line in ended.lines[:2])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             place = find_recipe_place(answer["error"], plan, folder)
-            raise worker_errors.of_lesson(answer["error"], folder, what, ended, place)
-        recorded = capture.answered(answer, plan, files)
+            raise worker_errors.lesson_error(answer["error"], folder, what, ended, place)
+        recorded = capture.read_answer(answer, plan, files)
         if len(ended.lines) != 3:
-            raise worker_errors.of_process(folder, what, ended)
+            raise worker_errors.process_error(folder, what, ended)
     except capture.Malformed as error:
         raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
@@ -110,7 +110,7 @@ def make_mutants(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
     return to
 
 
-def make_provenance(facts: Mapping[str, Any], ended: sandbox.Ended) -> dict[str, Any]:
+def make_provenance(facts: Mapping[str, Any], ended: sandbox.WorkerResult) -> dict[str, Any]:
     """Who ran what, where and when; written by the parent, except the facts told before lesson code ran."""
     return {
         "capturedAt": read_clock(), "productRevision": read_commit(), "python": platform.python_version(),

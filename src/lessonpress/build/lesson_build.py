@@ -63,7 +63,7 @@ class LessonBuild:
     @functools.cached_property
     def lesson(self) -> reader.Lesson:
         """The lesson as `hash` read it. Raises LessonError when one of its files is another one now."""
-        return reader.reopened(self.source_dir, self.source)
+        return reader.reopen(self.source_dir, self.source)
 
     @property
     def cases(self) -> Mapping[str, Any]:

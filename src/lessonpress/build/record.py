@@ -79,7 +79,7 @@ def _arrays(read: reader.Lesson, run: recorded.Run) -> Iterator[tuple[str, recor
         if kind == "vectors" and cut.ndim > 1:
             raise read.error(place, f"an array of shape {list(cut.shape)}", "a vector has one axis or none",
                              "Record it under matrices, or select a part of it.")  # fmt: skip
-        if mistakes := list(axis_labels.unlike(read, place, entry, cut.shape)):
+        if mistakes := list(axis_labels.find_surplus(read, place, entry, cut.shape)):
             raise LessonErrors(mistakes)
         yield entry.id, cut
 

@@ -53,7 +53,7 @@ def render_revision(
     built = replay.replay_runs(captured)
     body = manifest.make_manifest(read.recipe, source, captured, drawn, cases, checks, replay.certify_capture(built),
                                   canonical_json.digest(stored), graphs, code_digest.digest_step("render"),
-                                  trained_weights.provenance(read, source["plan"]))  # fmt: skip
+                                  trained_weights.describe_provenance(read, source["plan"]))  # fmt: skip
     picture_text = draw_picture(drawn, read.recipe.title)
     files: dict[str, bytes] = {
         **read.files, **_arrays(captured, read, body), **_tools(source, body),

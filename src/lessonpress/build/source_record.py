@@ -19,7 +19,7 @@ def hash_lesson(folder: Path) -> tuple[dict[str, Any], str | None]:
     Answers a warning too, where the lesson's prepared weights are older than what they are made from.
     """
     read = reader.read(folder)
-    return {**make_source_record(read), "document": reader.kept(read)}, trained_weights.warning(read)
+    return {**make_source_record(read), "document": reader.document(read)}, trained_weights.warn_if_outdated(read)
 
 
 def make_source_record(read: reader.Lesson) -> dict[str, Any]:
@@ -29,8 +29,8 @@ def make_source_record(read: reader.Lesson) -> dict[str, Any]:
     recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together,
     and for weights that are asked for and were not prepared.
     """
-    planned = plan.of(read.recipe)
-    misfits = (*find_misfits(read, planned), *trained_weights.faults(read, planned))
+    planned = plan.plan_runs(read.recipe)
+    misfits = (*find_misfits(read, planned), *trained_weights.find_faults(read, planned))
     # Cases inherit each other's mistakes.
     mistakes = {error.message(): error for error in islice(misfits, validation_messages.MAX_MISTAKES)}
     if mistakes:
@@ -43,8 +43,8 @@ def make_source_record(read: reader.Lesson) -> dict[str, Any]:
     words["experiment"] = _texts(document.get("experiment"))
     words["mutants"] = [mutant.sentence for mutant in read.recipe.mutants]
     digests = {
-        "source": canonical_json.digest_files(code), "prose": canonical_json.digest_of(plan.jsonable(words)),
-        "recipe": canonical_json.digest_of(plan.jsonable(_without_texts(document))),
+        "source": canonical_json.digest_files(code), "prose": canonical_json.digest_of(plan.to_json(words)),
+        "recipe": canonical_json.digest_of(plan.to_json(_without_texts(document))),
         "checks": canonical_json.digest(read.files[checks]) if checks else None,
     }  # fmt: skip
     return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": planned}
@@ -61,10 +61,10 @@ def find_misfits(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[Le
     for number, run in enumerate(planned["runs"]):
         for name, spec in run["inputs"]:
             at = read.said(number, "inputs", name)
-            yield from (read.error((*at, *f.path), f.seen, f.expected, f.fix) for f in input_specs.faults(spec))
+            yield from (read.error((*at, *f.path), f.seen, f.expected, f.fix) for f in input_specs.find_faults(spec))
         for name, spec in run["parameters"].items():
             at = read.said(number, "parameters", name)
-            yield from (read.error(at, f.seen, f.expected, f.fix) for f in input_specs.faults(spec, shaped=False))
+            yield from (read.error(at, f.seen, f.expected, f.fix) for f in input_specs.find_faults(spec, shaped=False))
 
 
 def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -214,9 +214,9 @@ def _load_ahead(config: Config) -> None:
     """Where servers are kept: while one loads torch, import what the steps after it need."""
     from lessonpress import sandbox
 
-    if sandbox.keeps():
+    if sandbox.keeps_servers():
         for program in (sandbox.MODEL, sandbox.JUDGE):
-            sandbox.warm(program, config.limits, config.isolation)
+            sandbox.warm_up(program, config.limits, config.isolation)
         from lessonpress.build import check, record, render  # noqa: F401  # for the steps that follow
         from lessonpress.web.page import rendering
 

@@ -2,8 +2,8 @@
 
 The process that listens imports no module of ours but this and the log; it forks a worker for every command that comes
 while all others are busy. A worker does one command after the other, keeps what it has imported, and keeps the servers
-that it started for lesson code (`sandbox.kept`): each worker has its own, so that none ends another one's processes.
-All of them end when the Snakemake process ends, however that happens.
+that it started for lesson code (`sandbox.keep_servers`): each worker has its own, so that none ends another one's
+processes. All of them end when the Snakemake process ends, however that happens.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def run_worker(control: socket.socket) -> None:
     """Do one command after the other until the socket is closed."""
     from lessonpress import sandbox
 
-    with sandbox.kept():
+    with sandbox.keep_servers():
         while handed := socket.recv_fds(control, 1, 1)[1]:
             with socket.socket(fileno=handed[0]) as command, contextlib.suppress(ConnectionError):
                 try:

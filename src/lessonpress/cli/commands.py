@@ -48,7 +48,7 @@ def read_settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
     """
     from lessonpress.core import config
 
-    return config.overridden(config.read(file), [*OVERRIDES, *overrides])
+    return config.override(config.read(file), [*OVERRIDES, *overrides])
 
 
 def run_step(name: StepName, arguments: Arguments) -> None:
@@ -78,8 +78,8 @@ def load_servers(config: Config) -> None:
     """Where servers are kept, start to load the libraries that run and check lessons."""
     from lessonpress import sandbox
 
-    for program in (sandbox.MODEL, sandbox.JUDGE) if sandbox.keeps() else ():
-        sandbox.warm(program, config.limits, config.isolation)
+    for program in (sandbox.MODEL, sandbox.JUDGE) if sandbox.keeps_servers() else ():
+        sandbox.warm_up(program, config.limits, config.isolation)
 
 
 def publish(arguments: Arguments, note: str | None = None) -> None:

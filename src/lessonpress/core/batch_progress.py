@@ -13,7 +13,7 @@ PAUSE = 10.0  # seconds between two plain lines
 FEW = 2  # so many lessons need no counting
 
 
-class Pace:
+class BatchProgress:
     """The state of a job of `total` lessons; `doing` is what is done to them."""
 
     def __init__(self, doing: str, total: int, log: TextIO | None = None, bar: Any = None) -> None:
@@ -62,7 +62,7 @@ class Pace:
 
 
 @contextmanager
-def of(doing: str, total: int, log: Path | None = None) -> Iterator[Pace]:
+def track(doing: str, total: int, log: Path | None = None) -> Iterator[BatchProgress]:
     """The pace of a job for as long as it lasts; a bar only on a terminal, and only where there is much to do."""
     with ExitStack() as stack:
         file = None
@@ -70,7 +70,7 @@ def of(doing: str, total: int, log: Path | None = None) -> Iterator[Pace]:
             log.parent.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context(log.open("w", encoding="utf-8"))
         bar = stack.enter_context(_bar()) if total > FEW and sys.stderr.isatty() else None
-        told = Pace(doing, total, file, bar)
+        told = BatchProgress(doing, total, file, bar)
         yield told
         told.end()
 

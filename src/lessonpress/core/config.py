@@ -50,7 +50,7 @@ def _parsed(text: str, name: str) -> Config:
         raise LessonErrors([_told(detail, placed, name, at) for detail in error.errors(include_url=False)]) from None
 
 
-def overridden(config: Config, overrides: Sequence[str]) -> Config:
+def override(config: Config, overrides: Sequence[str]) -> Config:
     """Settings with others in their places, told as `limits.wall_seconds=30`. Raises WrongUsage for what is none."""
     document = config.model_dump()
     for override in overrides:
@@ -66,7 +66,7 @@ def overridden(config: Config, overrides: Sequence[str]) -> Config:
         return Config.model_validate(document) if overrides else config
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
-        said = [source_map.spelled(tuple(detail["loc"])), detail["msg"].removeprefix("Value error, ")]
+        said = [source_map.format_path(tuple(detail["loc"])), detail["msg"].removeprefix("Value error, ")]
         raise WrongUsage("--set", ": ".join(filter(None, said))) from None
 
 
@@ -103,7 +103,7 @@ def _lines(of: type[BaseModel], given: BaseModel, indent: str) -> Iterator[str]:
 
 def _told(detail: Any, placed: source_map.Placed, name: str, at: tuple[str, ...] = ()) -> LessonError:
     loc, message = tuple(detail["loc"]), detail["msg"]
-    where = f"{name}:{placed.line((*at, *loc))}" + (f": {source_map.spelled((*at, *loc))}" if loc else "")
+    where = f"{name}:{placed.line((*at, *loc))}" + (f": {source_map.format_path((*at, *loc))}" if loc else "")
     if detail["type"] == "extra_forbidden":
         known = _known(loc)
         fix = suggestions.did_you_mean(str(loc[-1]), known)

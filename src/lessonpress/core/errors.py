@@ -9,7 +9,7 @@ from typing import Any
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """A text with escapes for what cannot be seen, or would act on a terminal."""
     return _UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text)
 
@@ -37,7 +37,7 @@ class LessonError(Exception):
         if self.expected:
             fact += f"; {self.expected.rstrip('.')}"
         whole = f"{self.where}: {fact}." + (f" {self.fix}" if self.fix else "")
-        return visible(whole)
+        return escape_invisible(whole)
 
 
 class WrongUsage(LessonError):

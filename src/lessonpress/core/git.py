@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 
-def known(folder: Path) -> bool:
+def has_commits(folder: Path) -> bool:
     """Whether a folder lies in a git repository that has a commit."""
     return _git(folder, "rev-parse", "--verify", "--quiet", "HEAD") is not None
 
@@ -16,7 +16,7 @@ def holds(folder: Path, path: Path) -> bool:
     return bool(_git(folder, "rev-list", "-n", "1", "--all", "--", str(path.resolve())))
 
 
-def at_head(folder: Path, path: Path) -> bytes | None:
+def read_at_head(folder: Path, path: Path) -> bytes | None:
     """A file's bytes in the last commit, or None when it is not there."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     if top is None:
@@ -25,7 +25,7 @@ def at_head(folder: Path, path: Path) -> bytes | None:
     return _git(folder, "cat-file", "blob", f"HEAD:{name}")
 
 
-def changed(folder: Path) -> list[tuple[str, str]]:
+def list_changes(folder: Path) -> list[tuple[str, str]]:
     """Committed files below `folder` that the working tree has changed (`M`) or deleted (`D`), by relative name."""
     told = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "HEAD", "--", ".")
     parts = (told or b"").decode("utf-8", "replace").split("\0")

@@ -22,7 +22,7 @@ LEFT = ".*.tmp-*"  # what a killed publisher leaves behind; whoever holds the lo
 
 
 @contextmanager
-def alone(results: Path) -> Iterator[None]:
+def hold(results: Path) -> Iterator[None]:
     """Hold the lock on the published site; it goes with the process, however that ends.
 
     Raises LessonError for a full disk, a missing permission and the like: each file was written whole or not at all,

@@ -23,7 +23,7 @@ class Placed:
         return self.lines.get(path, 1)
 
 
-def spelled(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A path as a person writes it: `experiment.cases[2].inputs.state`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

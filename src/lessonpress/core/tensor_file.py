@@ -19,7 +19,7 @@ UNREADABLE = (safetensors.SafetensorError, KeyError)  # what `arrays` raises for
 DTYPES = frozenset({"bfloat16", *(np.dtype(code).name for code in NUMPY.values())})
 
 
-def packed(tensors: Mapping[str, Mapping[str, Any]], blobs: Mapping[str, str]) -> bytes:
+def pack(tensors: Mapping[str, Mapping[str, Any]], blobs: Mapping[str, str]) -> bytes:
     """A safetensors file of described arrays (`{"dtype", "shape", "blob"}`) by name, the bytes as base64 by digest."""
     raw = [np.frombuffer(base64.b64decode(blobs[value["blob"]]), np.uint8) for value in tensors.values()]
     specs = {key: _spec(value, data) for (key, value), data in zip(tensors.items(), raw, strict=True)}
@@ -33,7 +33,7 @@ def _spec(value: Mapping[str, Any], data: NDArray[np.uint8]) -> safetensors.Tens
     )
 
 
-def arrays(data: bytes) -> dict[str, NDArray[Any]]:
+def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors file by name; bfloat16 widens to float32, which holds it exactly."""
     out = {}
     for name, told in sorted(_tensors(data), key=lambda entry: entry[0]):
@@ -46,7 +46,7 @@ def arrays(data: bytes) -> dict[str, NDArray[Any]]:
     return out
 
 
-def raw(data: bytes) -> dict[str, bytes]:
+def read_bytes(data: bytes) -> dict[str, bytes]:
     """The bytes of each tensor of a safetensors file by name."""
     return {name: bytes(told["data"]) for name, told in _tensors(data)}
 

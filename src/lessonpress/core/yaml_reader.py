@@ -11,7 +11,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from lessonpress.core.errors import LessonError
-from lessonpress.core.source_map import Path, Placed, spelled
+from lessonpress.core.source_map import Path, Placed, format_path
 
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 1_000_000, 50_000, 60
 MAX_TEXT, MAX_BITS = 100_000, 1023  # of one text in characters, of one whole number (so that it is a finite float)
@@ -152,5 +152,5 @@ class _Walk:
             raise self.error(line, path, f"half a character, \\u{ord(half.group()):04x}", "whole characters")
 
     def error(self, line: int, path: Path, seen: str, expected: str = "", fix: str = "") -> LessonError:
-        where = f"{self.name}:{line}" + (f": {spelled(path)}" if path else "")
+        where = f"{self.name}:{line}" + (f": {format_path(path)}" if path else "")
         return LessonError(where, seen, expected, fix)

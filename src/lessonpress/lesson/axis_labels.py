@@ -10,14 +10,14 @@ from lessonpress.lesson.reader import Lesson
 from lessonpress.lesson.recipe import Axis, Matrix, Recorded, Vector
 
 
-def unlike(read: Lesson, place: Path, entry: Recorded, shape: Sequence[int]) -> Iterator[LessonError]:
+def find_surplus(read: Lesson, place: Path, entry: Recorded, shape: Sequence[int]) -> Iterator[LessonError]:
     """Every axis of an array of `shape` that has more labels than places, at the recipe's line: some name nothing."""
     for key, labels, size in _labelled(entry, shape):
         if len(labels) > size:
             yield _told(read, (*place, *key, "labels"), len(labels), size, shape)
 
 
-def unnamed(read: Lesson, place: Path, entry: Recorded, shape: Sequence[int]) -> Iterator[LessonError]:
+def find_missing(read: Lesson, place: Path, entry: Recorded, shape: Sequence[int]) -> Iterator[LessonError]:
     """Every axis that has labels, but fewer than places: the rest are counted, which is allowed and seldom meant."""
     for key, labels, size in _labelled(entry, shape):
         if len(labels) < size:

@@ -26,8 +26,8 @@ class Ragged(Exception):
     """Nested lists whose rows differ in length."""
 
 
-def faults(spec: Mapping[str, Any], path: Path = (), *, shaped: bool = True) -> Iterator[Fault]:
-    """Everything that is wrong with a complete spec, as plain JSON (`plan.spec_of`).
+def find_faults(spec: Mapping[str, Any], path: Path = (), *, shaped: bool = True) -> Iterator[Fault]:
+    """Everything that is wrong with a complete spec, as plain JSON (`plan.write_spec`).
 
     With `shaped=False` the shape is known elsewhere: a parameter has its own.
     """
@@ -35,7 +35,7 @@ def faults(spec: Mapping[str, Any], path: Path = (), *, shaped: bool = True) -> 
         if way in spec and shaped:
             items = spec[way].items() if way == "dict" else enumerate(spec[way])
             for key, item in items:
-                yield from faults(item, (*path, way, key))
+                yield from find_faults(item, (*path, way, key))
             return
     if "values" in spec:
         yield from _values(spec, path)
@@ -46,11 +46,11 @@ def faults(spec: Mapping[str, Any], path: Path = (), *, shaped: bool = True) -> 
         yield Fault(path, "nothing says what this input holds" if shaped else "nothing says what it holds", ways)
 
 
-def shape_of(values: Any) -> list[int]:
+def infer_shape(values: Any) -> list[int]:
     """The shape of nested lists, `[]` for a bare number. Raises Ragged where rows differ."""
     if not isinstance(values, list):
         return []
-    shapes = [shape_of(item) for item in values]
+    shapes = [infer_shape(item) for item in values]
     if any(shape != shapes[0] for shape in shapes):
         raise Ragged(f"rows of shape {shapes[0]} and {next(s for s in shapes if s != shapes[0])} stand side by side")
     return [len(values), *(shapes[0] if shapes else [])]
@@ -59,7 +59,7 @@ def shape_of(values: Any) -> list[int]:
 def _values(spec: Mapping[str, Any], path: Path) -> Iterator[Fault]:
     values, shape = spec["values"], spec.get("shape")
     try:
-        count = math.prod(shape_of(values))
+        count = math.prod(infer_shape(values))
     except Ragged as error:
         yield Fault(path, str(error), "", "Give every row the same number of values.")
         return

@@ -20,7 +20,7 @@ WITH_TORCH = frozenset({
 })  # fmt: skip
 
 
-def mistakes(files: Mapping[str, Source]) -> Iterator[LessonError]:
+def find_mistakes(files: Mapping[str, Source]) -> Iterator[LessonError]:
     """Imports of what is neither Python's own, nor a reader's by requirements.txt, nor a file of the lesson.
 
     `files` are all Python files of a lesson by their names, read or only skimmed. A file of the lesson that is called
@@ -50,7 +50,7 @@ def _installed(module: str) -> bool:
     return importlib.machinery.PathFinder.find_spec(module, places) is not None
 
 
-def lacking(files: Mapping[str, bytes], folder: str) -> list[LessonError]:
+def find_lacking(files: Mapping[str, bytes], folder: str) -> list[LessonError]:
     """The same of files' bytes by name, called by `folder` and name; of what is no Python, that it is none."""
     found, wrong = dict[str, Source](), list[LessonError]()
     for name, data in sorted(files.items()):
@@ -59,4 +59,4 @@ def lacking(files: Mapping[str, bytes], folder: str) -> list[LessonError]:
                 found[name] = python_ast.skim(data, f"{folder}/{name}")
             except LessonError as error:
                 wrong.append(error)
-    return [*wrong, *mistakes(found)]
+    return [*wrong, *find_mistakes(found)]

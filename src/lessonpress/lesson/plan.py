@@ -11,17 +11,17 @@ from lessonpress.lesson.recipe import DRAWN, Case, Experiment, Recipe, Recording
 KINDS = ("values", "fill", "literal", "list", "tuple", "dict")
 
 
-def of(recipe: Recipe) -> dict[str, Any]:
+def plan_runs(recipe: Recipe) -> dict[str, Any]:
     """The plan of a recipe: the execution first, then the cases, then the probes."""
     runs = [_execution(recipe)]
     if recipe.experiment:
         runs += [_run(recipe, recipe.experiment, run) for run in (*recipe.experiment.cases, *recipe.experiment.probes)]
     return {"schema": 1, "slug": recipe.slug, "model": {"file": recipe.model.file, "class": recipe.model.class_},
-            "runs": runs, "record": record(recipe), "metrics": metrics(recipe), "checks": recipe.checks,
-            "mutants": mutants(recipe), "prepare": prepare(recipe)}  # fmt: skip
+            "runs": runs, "record": plan_records(recipe), "metrics": plan_metrics(recipe), "checks": recipe.checks,
+            "mutants": plan_mutants(recipe), "prepare": plan_training(recipe)}  # fmt: skip
 
 
-def prepare(recipe: Recipe) -> dict[str, Any] | None:
+def plan_training(recipe: Recipe) -> dict[str, Any] | None:
     """How the lesson's weights are made, None where no run asks for any: `{file, function, seed, mode, args, options,
     tolerance}`; `args` build the model, `options` are the function's own."""
     told = recipe.prepare
@@ -30,7 +30,7 @@ def prepare(recipe: Recipe) -> dict[str, Any] | None:
     return {
         "file": told.file or recipe.model.file, "function": told.function,
         "seed": _seed(recipe) if told.seed is None else told.seed, "mode": told.mode,
-        "args": jsonable(recipe.model.args), "options": jsonable(told.args),
+        "args": to_json(recipe.model.args), "options": to_json(told.args),
         "tolerance": {"atol": float(told.tolerance.atol), "rtol": float(told.tolerance.rtol)},
     }  # fmt: skip
 
@@ -47,20 +47,20 @@ def _weights(*said: str | None) -> str | None:
     return None if name == DRAWN else name
 
 
-def record(recipe: Recipe) -> list[dict[str, Any]]:
+def plan_records(recipe: Recipe) -> list[dict[str, Any]]:
     """What is cut out of every case: `[{id, tensor, select, reshape}]`."""
     found = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": entry.id, "tensor": entry.tensor, "select": entry.select, "reshape": entry.reshape}
             for entry in (*found.matrices, *found.vectors)]  # fmt: skip
 
 
-def metrics(recipe: Recipe) -> list[dict[str, Any]]:
+def plan_metrics(recipe: Recipe) -> list[dict[str, Any]]:
     """The numbers computed from what is recorded: `[{id, value, of}]`."""
     found = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": metric.id, "value": metric.value, "of": metric.of} for metric in found.metrics]
 
 
-def mutants(recipe: Recipe) -> list[dict[str, Any]]:
+def plan_mutants(recipe: Recipe) -> list[dict[str, Any]]:
     """The broken variants of the lesson: `[{id, file, find, with, breaks}]`."""
     return [{"id": mutant.id, "file": mutant.replace.file, "find": mutant.replace.find, "with": mutant.replace.with_,
              "breaks": mutant.breaks} for mutant in recipe.mutants]  # fmt: skip
@@ -70,28 +70,28 @@ def _execution(recipe: Recipe) -> dict[str, Any]:
     execution = recipe.execution
     return {
         "id": "execution", "kind": "execution", "seed": execution.seed, "mode": execution.mode,
-        "dtype": execution.dtype, "args": jsonable(recipe.model.args), "weights": _weights(execution.weights),
+        "dtype": execution.dtype, "args": to_json(recipe.model.args), "weights": _weights(execution.weights),
         "parameters": {},
-        "inputs": [[name, completed(spec_of(spec))] for name, spec in execution.inputs.items()],
+        "inputs": [[name, complete_spec(write_spec(spec))] for name, spec in execution.inputs.items()],
     }  # fmt: skip
 
 
 def _run(recipe: Recipe, experiment: Experiment, run: Run) -> dict[str, Any]:
-    shared = {name: completed(spec_of(spec)) for name, spec in recipe.execution.inputs.items()}
+    shared = {name: complete_spec(write_spec(spec)) for name, spec in recipe.execution.inputs.items()}
     for given in (experiment.inputs, run.inputs):
         for name, spec in given.items():
-            shared[name] = completed(overlaid(shared.get(name, {}), spec_of(spec)))
+            shared[name] = complete_spec(overlay_spec(shared.get(name, {}), write_spec(spec)))
     return {
         "id": run.id, "kind": "case" if isinstance(run, Case) else "probe", "seed": _seed(recipe),
         "mode": experiment.mode or recipe.execution.mode, "dtype": experiment.dtype,
-        "args": jsonable({**recipe.model.args, **run.args}),
+        "args": to_json({**recipe.model.args, **run.args}),
         "weights": _weights(run.weights, experiment.weights, recipe.execution.weights),
-        "parameters": {name: spec_of(spec) for name, spec in run.parameters.items()},
+        "parameters": {name: write_spec(spec) for name, spec in run.parameters.items()},
         "inputs": [[name, spec] for name, spec in shared.items()],
     }  # fmt: skip
 
 
-def spec_of(spec: Spec) -> dict[str, Any]:
+def write_spec(spec: Spec) -> dict[str, Any]:
     """An input spec as JSON, with only the keys that were given."""
     out: dict[str, Any] = {}
     for name in Spec.model_fields:
@@ -99,40 +99,41 @@ def spec_of(spec: Spec) -> dict[str, Any]:
             continue
         value, key = getattr(spec, name), name.rstrip("_")
         if key in ("list", "tuple"):
-            out[key] = [spec_of(item) for item in value or ()]
+            out[key] = [write_spec(item) for item in value or ()]
         elif key == "dict":
-            out[key] = {k: spec_of(item) for k, item in (value or {}).items()}
+            out[key] = {k: write_spec(item) for k, item in (value or {}).items()}
         else:
-            out[key] = jsonable(value)
+            out[key] = to_json(value)
     return out
 
 
-def completed(spec: Mapping[str, Any]) -> dict[str, Any]:
+def complete_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """A whole spec with its defaults written out: what is filled is float32 unless it says otherwise."""
     for way in ("list", "tuple"):
         if way in spec:
-            return {**spec, way: [completed(item) for item in spec[way]]}
+            return {**spec, way: [complete_spec(item) for item in spec[way]]}
     if "dict" in spec:
-        return {**spec, "dict": {key: completed(item) for key, item in spec["dict"].items()}}
+        return {**spec, "dict": {key: complete_spec(item) for key, item in spec["dict"].items()}}
     return {**spec, "dtype": "float32"} if "fill" in spec and not spec.get("dtype") else dict(spec)
 
 
-def overlaid(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def overlay_spec(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """A spec that inherits what it does not say: a new way of saying the values replaces the old one whole."""
     if not any(kind in over for kind in KINDS):
         return {**base, **over}
     kept = {key: base[key] for key in ("shape", "dtype") if key in base}
     if "dict" in over and "dict" in base:
-        return {"dict": {**base["dict"], **{k: overlaid(base["dict"].get(k, {}), v) for k, v in over["dict"].items()}}}
+        inner = {key: overlay_spec(base["dict"].get(key, {}), item) for key, item in over["dict"].items()}
+        return {"dict": {**base["dict"], **inner}}
     if any(kind in over for kind in ("literal", "list", "tuple", "dict")):
         return dict(over)
     return {**kept, **over}
 
 
-def jsonable(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A YAML value as JSON; a number that JSON lacks becomes `{"float": "NaN"}`."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     if isinstance(value, dict):
-        return {key: jsonable(item) for key, item in value.items()}
-    return [jsonable(item) for item in value] if isinstance(value, list) else value
+        return {key: to_json(item) for key, item in value.items()}
+    return [to_json(item) for item in value] if isinstance(value, list) else value

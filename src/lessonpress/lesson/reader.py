@@ -51,7 +51,7 @@ class Lesson:
 
     def error(self, path: Where, seen: str, expected: str = "", fix: str = "") -> LessonError:
         """An error at a place of the recipe."""
-        where = f"{self.name}:{self.places.line(path)}" + (f": {source_map.spelled(path)}" if path else "")
+        where = f"{self.name}:{self.places.line(path)}" + (f": {source_map.format_path(path)}" if path else "")
         return LessonError(where, seen, expected, fix)
 
     def place(self, number: int) -> Where:
@@ -111,13 +111,13 @@ def _no_recipe(folder: Path) -> LessonError:
     return kind(where, f"no {RECIPE} here", "every lesson's folder holds one", f"Rename {other}." if other else "")
 
 
-def kept(read: Lesson) -> dict[str, Any]:
+def document(read: Lesson) -> dict[str, Any]:
     """A lesson's recipe as JSON, from which `reopened` makes the same lesson again without reading YAML."""
     lines = [[list(path), line] for path, line in read.places.lines.items()]
     return {"name": read.name, "value": _jsonable(read.places.value), "lines": lines}
 
 
-def reopened(folder: Path, source: Mapping[str, Any]) -> Lesson:
+def reopen(folder: Path, source: Mapping[str, Any]) -> Lesson:
     """The lesson as `hash` read it (source.json).
 
     Raises RetryableError when one of its files is no longer what was hashed.
@@ -194,7 +194,7 @@ def _recipe(placed: Placed, name: str) -> Recipe:
     try:
         return Recipe.model_validate(placed.value)
     except ValidationError as error:
-        raise LessonErrors(validation_messages.told(error, placed, name)) from None
+        raise LessonErrors(validation_messages.describe_errors(error, placed, name)) from None
 
 
 def _mistakes(lesson: Lesson) -> Iterator[LessonError]:

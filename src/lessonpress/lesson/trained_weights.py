@@ -60,7 +60,7 @@ class Prepared(Record):
         return canonical_json.pretty(self.model_dump(by_alias=True))
 
 
-def origin(read: reader.Lesson, task: Mapping[str, Any]) -> Origin:
+def describe_origin(read: reader.Lesson, task: Mapping[str, Any]) -> Origin:
     """What the lesson's weights would be made from now; `task` is the plan's `prepare`."""
     files = {name: canonical_json.digest(data) for name, data in sorted(read.files.items())
              if name not in APART and name != read.recipe.checks}  # fmt: skip
@@ -68,12 +68,12 @@ def origin(read: reader.Lesson, task: Mapping[str, Any]) -> Origin:
     return Origin(files=files, recipe=canonical_json.digest_of({**said, "class": read.recipe.model.class_}))
 
 
-def of(read: reader.Lesson) -> Prepared | None:
+def read_record(read: reader.Lesson) -> Prepared | None:
     """What is stored beside the recipe, None where nothing is.
 
     Raises LessonError when the two files are not there together, as they were written.
     """
-    name, present = path(read), [file for file in (RECORD, WEIGHTS) if file in read.files]
+    name, present = record_path(read), [file for file in (RECORD, WEIGHTS) if file in read.files]
     if not present:
         return None
     fix = f"Run `lessonpress prepare {read.recipe.slug}`."
@@ -90,15 +90,15 @@ def of(read: reader.Lesson) -> Prepared | None:
     return found
 
 
-def path(read: reader.Lesson) -> str:
+def record_path(read: reader.Lesson) -> str:
     """How errors call prepared.json."""
     return os.path.relpath(read.folder / RECORD)
 
 
-def faults(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+def find_faults(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
     """Stored weights that cannot be read or that nothing makes, and runs that ask for weights that were not kept."""
     try:
-        found = of(read)
+        found = read_record(read)
         endless = _endless(read) if found else []
     except LessonError as error:
         yield error
@@ -107,13 +107,13 @@ def faults(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonEr
         yield LessonError(os.path.relpath(read.folder / WEIGHTS), f"{', '.join(endless)} hold NaN or an infinity",
                           "finite numbers", f"Run `lessonpress prepare {read.recipe.slug}`.")  # fmt: skip
     if found and planned["prepare"] is None:
-        yield LessonError(path(read), "the recipe has no `prepare`", "it says how these weights are made",
+        yield LessonError(record_path(read), "the recipe has no `prepare`", "it says how these weights are made",
                           "Write one, or delete both files.")  # fmt: skip
     if planned["prepare"]:
-        yield from missing(read, planned, [entry.name for entry in found.kept] if found else [])
+        yield from find_missing(read, planned, [entry.name for entry in found.kept] if found else [])
 
 
-def missing(read: reader.Lesson, planned: Mapping[str, Any], names: Sequence[str]) -> Iterator[LessonError]:
+def find_missing(read: reader.Lesson, planned: Mapping[str, Any], names: Sequence[str]) -> Iterator[LessonError]:
     """Every place of the recipe that asks for weights which are not among those that were kept."""
     asked = {read.said(number, "weights"): run["weights"] for number, run in enumerate(planned["runs"])}
     for at, name in asked.items():
@@ -121,12 +121,12 @@ def missing(read: reader.Lesson, planned: Mapping[str, Any], names: Sequence[str
             yield _missing(read, at, name, names)
 
 
-def arrays(read: reader.Lesson) -> dict[str, Any]:
+def read_arrays(read: reader.Lesson) -> dict[str, Any]:
     """The stored weights by `<name>/<parameter>`. Raises LessonError for a file that cannot be read."""
     from lessonpress.core import tensor_file  # most lessons have none, and need not wait for its libraries
 
     try:
-        return dict(tensor_file.arrays(read.files[WEIGHTS]))
+        return dict(tensor_file.read_arrays(read.files[WEIGHTS]))
     except tensor_file.UNREADABLE as error:
         raise LessonError(os.path.relpath(read.folder / WEIGHTS), f"this cannot be read: {error}", "a safetensors file",
                           f"Run `lessonpress prepare {read.recipe.slug}`.") from None  # fmt: skip
@@ -136,7 +136,7 @@ def _endless(read: reader.Lesson) -> list[str]:
     """The names of stored weights that are not all finite."""
     import numpy as np
 
-    return [name for name, array in arrays(read).items() if not np.isfinite(array).all()]
+    return [name for name, array in read_arrays(read).items() if not np.isfinite(array).all()]
 
 
 def _missing(read: reader.Lesson, at: Where, name: str, names: Sequence[str]) -> LessonError:
@@ -146,36 +146,36 @@ def _missing(read: reader.Lesson, at: Where, name: str, names: Sequence[str]) ->
     return read.error(at, f"no weights called {name!r} have been prepared", expected, fix)
 
 
-def outdated(read: reader.Lesson, found: Prepared) -> list[str]:
+def find_changes(read: reader.Lesson, found: Prepared) -> list[str]:
     """What is not as it was when the weights were made: names of files, and `lesson.yaml` for what it says of them."""
-    task = plan.prepare(read.recipe)
+    task = plan.plan_training(read.recipe)
     if task is None:
         return []
-    now, then = origin(read, task), found.madeFrom
+    now, then = describe_origin(read, task), found.madeFrom
     names = [name for name in sorted({*now.files, *then.files}) if now.files.get(name) != then.files.get(name)]
     return names + ([reader.RECIPE] if now.recipe != then.recipe else [])
 
 
-def warning(read: reader.Lesson) -> str | None:
+def warn_if_outdated(read: reader.Lesson) -> str | None:
     """That the stored weights are older than what they are made from, in words; None when they are not."""
-    found = of(read)
-    changed = outdated(read, found) if found else []
+    found = read_record(read)
+    changed = find_changes(read, found) if found else []
     if not changed:
         return None
-    return (f"warning: {path(read)}: these weights were made before {', '.join(changed)} changed; "
+    return (f"warning: {record_path(read)}: these weights were made before {', '.join(changed)} changed; "
             f"run `lessonpress prepare {read.recipe.slug}` to make them again.")  # fmt: skip
 
 
-def provenance(read: reader.Lesson, planned: Mapping[str, Any]) -> dict[str, Any] | None:
+def describe_provenance(read: reader.Lesson, planned: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the manifest says of the weights that the lesson's runs start from; None where they are as drawn."""
-    found, task = of(read), planned["prepare"]
+    found, task = read_record(read), planned["prepare"]
     if found is None or task is None:
         return None
     return {
         "file": task["file"], "function": task["function"], "seed": found.seed, "torch": found.torch,
         "initialisation": found.initialisation, "lines": found.lines, "first": found.first, "last": found.last,
         "kept": [entry.model_dump() for entry in found.kept], "weightsSha256": found.weights,
-        "madeFrom": canonical_json.digest_of(found.madeFrom.model_dump()), "changedSince": outdated(read, found),
+        "madeFrom": canonical_json.digest_of(found.madeFrom.model_dump()), "changedSince": find_changes(read, found),
         "runs": {run["id"]: run["weights"] for run in planned["runs"] if run["weights"]},
         "tolerance": task["tolerance"],
     }  # fmt: skip

@@ -17,7 +17,7 @@ from lessonpress.lesson.recipe import Recipe
 MAX_MISTAKES = 100  # are told at once
 
 
-def told(error: ValidationError, placed: Placed, name: str) -> list[LessonError]:
+def describe_errors(error: ValidationError, placed: Placed, name: str) -> list[LessonError]:
     """Pydantic's findings in our words, one for each place, in the file's order, the first MAX_MISTAKES of them."""
     found: dict[Where, LessonError] = {}
     details = [(_real(detail["loc"], placed.value), detail) for detail in error.errors(include_url=False)]
@@ -33,7 +33,7 @@ def told(error: ValidationError, placed: Placed, name: str) -> list[LessonError]
             seen, expected = f"{_shown(value)} given", _expected(detail)
             fix = "Write it in quotes." if quotes else ""
         if path not in found:
-            where = f"{name}:{placed.line(path)}: {source_map.spelled(path)}"
+            where = f"{name}:{placed.line(path)}: {source_map.format_path(path)}"
             found[path] = LessonError(where, seen, expected, fix)
     return list(found.values())
 

@@ -85,9 +85,9 @@ def _find_leftovers(results: Path) -> Iterator[Fault]:
 
 def _compare_with_git(results: Path) -> Iterator[Fault]:
     """What the working tree has changed in committed revisions and histories, where `results` lies in a repository."""
-    if not git.known(results):
+    if not git.has_commits(results):
         return
-    for kind, name in git.changed(results):
+    for kind, name in git.list_changes(results):
         if REVISION.fullmatch(name):
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
@@ -101,7 +101,7 @@ def _checkout_command(path: Path) -> str:
 
 def _continues_commit(results: Path, name: str) -> bool:
     """Whether a history still begins with the committed events: a history only grows."""
-    old = git.at_head(results, results / name)
+    old = git.read_at_head(results, results / name)
     try:
         new = canonical_json.read(results / name)["revisions"]
         before = canonical_json.loads(old or b"{}")["revisions"]

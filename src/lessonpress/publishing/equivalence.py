@@ -88,7 +88,7 @@ def substitute_cases(cases: Cases, folder: Path) -> Cases:
 
 def substitute_weights(capture: Capture, folder: Path) -> Capture:
     """The capture with the published weights in the place of the new ones."""
-    weights = tensor_file.raw((folder / "weights.safetensors").read_bytes())
+    weights = tensor_file.read_bytes((folder / "weights.safetensors").read_bytes())
     return _edit_runs(capture, lambda name, run, blobs: _put_weights(name, run, weights, blobs))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lessonpress.core import canonical_json
-from lessonpress.core.errors import LessonError, visible
+from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.revision import bundle, history, identity
 from lessonpress.revision.history import Event, History
 from lessonpress.web.page import volatile
@@ -49,7 +49,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         for part, text in vars(self).copy().items():
-            object.__setattr__(self, part, visible(text).replace("\n", "\\n"))
+            object.__setattr__(self, part, escape_invisible(text).replace("\n", "\\n"))
 
     def words(self) -> str:
         """The fault in a line."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lessonpress.build import execute
 from lessonpress.core import canonical_json, git, lock
-from lessonpress.core.errors import LessonError, visible
+from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.core.settings import Config
 from lessonpress.publishing import integrity, publish
 from lessonpress.revision import history, identity, revision_diff
@@ -36,7 +36,7 @@ def list_history(config: Config, slug: str) -> str:
 
 
 def _format_event(event: Event) -> str:
-    note = f"  “{visible(event['note'])}”" if event["note"] else ""
+    note = f"  “{escape_invisible(event['note'])}”" if event["note"] else ""
     return f"{event['revision']}  {event['publishedAt']}  {', '.join(event['reasons'])}{note}"
 
 
@@ -45,7 +45,7 @@ def pin(config: Config, slug: str, revision: str | None) -> str:
 
     Raises LessonError for a revision that the history does not name.
     """
-    with lock.alone(Path(config.results)):
+    with lock.hold(Path(config.results)):
         before = _read_published(config, slug)
         chosen = _find_revision(config, slug, before, revision) if revision else None
         history.write_history(config.published(slug), history.set_pin(before, chosen))
@@ -59,7 +59,7 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
 
     Raises LessonError while the lesson still has a source, and when `to` is not published.
     """
-    with lock.alone(Path(config.results)):
+    with lock.hold(Path(config.results)):
         before = _read_published(config, slug)
         if (config.lesson(slug) / "lesson.yaml").is_file():
             raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
@@ -77,7 +77,7 @@ def find_prunable(config: Config, slugs: Sequence[str] = ()) -> dict[tuple[str, 
     Raises LessonError outside git, where nothing shows what may be dropped.
     """
     results = Path(config.results)
-    if not results.is_dir() or not git.known(results):
+    if not results.is_dir() or not git.has_commits(results):
         raise LessonError(os.path.relpath(results), "this lies in no git repository with a commit", "",
                           "prune drops what no commit holds; without git it cannot know what that is.")  # fmt: skip
     models = results / "models"
@@ -102,7 +102,7 @@ def prune(
     With `agreed`, only those of them. Returns what was dropped, one line for each revision. Raises LessonError outside
     git.
     """
-    with lock.alone(Path(config.results)):
+    with lock.hold(Path(config.results)):
         gone = {key: words for key, words in find_prunable(config, slugs).items() if agreed is None or key in agreed}
         for slug in dict.fromkeys(slug for slug, _ in gone):
             _drop(config, slug, {name for owner, name in gone if owner == slug})
@@ -121,7 +121,7 @@ def _drop(config: Config, slug: str, gone: set[str]) -> None:
 
 def _list_committed(folder: Path) -> set[str]:
     """The revisions that the committed history names: other people may rely on these events."""
-    text = git.at_head(folder, folder / history.FILE)
+    text = git.read_at_head(folder, folder / history.FILE)
     return {event["revision"] for event in canonical_json.loads(text)["revisions"]} if text else set()
 
 
@@ -154,7 +154,7 @@ def accept(config: Config, slug: str) -> str:
     Raises LessonError when an event names a revision that is not there.
     """
     folder = config.published(slug)
-    with lock.alone(Path(config.results)):
+    with lock.hold(Path(config.results)):
         merged = _read_published(config, slug)
         lost = [name for name in history.list_newest_first(merged) if not (folder / name).is_dir()]
         if lost:

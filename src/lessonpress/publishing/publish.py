@@ -12,7 +12,7 @@ from lessonpress.build import artifact
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.build.steps import Done
 from lessonpress.core import atomic_io, canonical_json, lock, variables
-from lessonpress.core.errors import LessonError, RetryableError, visible
+from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
 from lessonpress.lesson import packages
 from lessonpress.revision import history, identity
 from lessonpress.revision.history import History
@@ -36,7 +36,7 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
     revision, words = None, ""
     if not mistakes:
         note = require_readable(note or os.environ.get(variables.NOTE))
-        with lock.alone(Path(work.config.results)):
+        with lock.hold(Path(work.config.results)):
             lock.sweep(work.config.published(work.slug))
             revision, words = _place_revision(work, note)
     body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
@@ -56,7 +56,7 @@ def find_refusals(work: LessonBuild) -> list[LessonError]:
 
 def require_readable(note: str | None) -> str | None:
     """A curator's note, if there is one. Raises LessonError for one that no page can show: a note stays for ever."""
-    if note and visible(note) != note:  # also half a character, which no file can hold
+    if note and escape_invisible(note) != note:  # also half a character, which no file can hold
         raise RetryableError("the note", f"{note!r} holds invisible characters", "plain text", "Write it again.")
     if note:
         from lessonpress.web import prose
@@ -83,7 +83,7 @@ def find_missing_packages(work: LessonBuild) -> list[LessonError]:
     """The third gate: imports that readers lack, who install requirements.txt alone; in the words of lint."""
     names = [file["path"] for file in work.source["files"] if file["path"].endswith(".py")]
     files = {name: (work.revision / name).read_bytes() for name in names}
-    return packages.lacking(files, os.path.relpath(work.source_dir))
+    return packages.find_lacking(files, os.path.relpath(work.source_dir))
 
 
 def _describe_failure(work: LessonBuild, check: Mapping[str, Any]) -> LessonError:

@@ -74,7 +74,7 @@ def write_site(config: Config, *, receipt: Path | None = None) -> str:
     """
     results = Path(config.results)
     memory = PageMemory(Path(config.work) / "pages.json", config.site)
-    with lock.alone(results):
+    with lock.hold(results):
         for folder in (results, results / "models", results / "schema", *_list_lessons(results / "models")):
             lock.sweep(folder)
         for folder in _list_lessons(results / "models"):

@@ -105,7 +105,7 @@ def verify(config: Config, slugs: Sequence[str] = ()) -> bool:
     """
     names = list(slugs) or list_slugs(config)
     verdicts = []
-    with batch_progress.of("verifying", len(names)) as progress, sandbox.kept():
+    with batch_progress.track("verifying", len(names)) as progress, sandbox.keep_servers():
         for name in names:
             verdicts.append(verify_lesson(config, name))
             progress.advance(failed=not verdicts[-1].good())
@@ -224,7 +224,7 @@ def regenerate(config: Config, slug: str) -> LessonBuild:
     Raises LessonError for the lesson's mistakes.
     """
     for program in (sandbox.MODEL, sandbox.JUDGE):
-        sandbox.warm(program, config.limits, config.isolation)
+        sandbox.warm_up(program, config.limits, config.isolation)
     shutil.rmtree(config.work_dir(slug), ignore_errors=True)  # so that nothing made before is used again
     work = steps.open_build(config, slug)
     steps.perform_all(work)

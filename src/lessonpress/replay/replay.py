@@ -131,7 +131,7 @@ def _arrays(run: Run, blobs: Mapping[str, str]) -> Callable[[int], Array]:
 
     @cache
     def array(number: int) -> Array:
-        return recorded.array(run["values"][number], blobs)
+        return recorded.decode_array(run["values"][number], blobs)
 
     return array
 

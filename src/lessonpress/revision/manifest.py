@@ -102,7 +102,7 @@ def make_experiment(recipe: Recipe, cases: Mapping[str, Any], graphs: Mapping[st
     return {
         "kind": "matrices", "title": found.title or "", "description": found.description or "",
         "controlLabel": (control.label or control.input) if control else "",
-        "control": plan.jsonable(control.model_dump()) if control else None,
+        "control": plan.to_json(control.model_dump()) if control else None,
         "seed": recipe.execution.seed if found.seed is None else found.seed, "dtype": found.dtype,
         "cases": [_case(found, case, cases["cases"][case.id], graphs.get(case.id)) for case in found.cases],
     }  # fmt: skip

@@ -69,7 +69,7 @@ def read_weights(folder: Path) -> dict[str, Array]:
     """The published weights by name, `weights: execution/line.bias`."""
     return {
         f"weights: {name}": array
-        for name, array in tensor_file.arrays((folder / "weights.safetensors").read_bytes()).items()
+        for name, array in tensor_file.read_arrays((folder / "weights.safetensors").read_bytes()).items()
     }
 
 

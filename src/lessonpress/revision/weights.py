@@ -11,7 +11,7 @@ from lessonpress.core import tensor_file
 def pack_weights(captured: Mapping[str, Any]) -> bytes:
     """The bytes of weights.safetensors: `execution/<name>`, `experiment/<name>`, and `case:<id>/<name>` where a case
     or probe holds other numbers than the first case."""
-    return tensor_file.packed(dict(_named(captured)), captured["blobs"])
+    return tensor_file.pack(dict(_named(captured)), captured["blobs"])
 
 
 def _named(captured: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -27,12 +27,12 @@ from lessonpress.core.settings import Isolation, Limits
 from lessonpress.sandbox import child, paths, pipes, process_tree, result, scratch_dirs
 from lessonpress.sandbox.bubblewrap import NAMESPACES, PROCESSES
 from lessonpress.sandbox.child import SETTINGS, environment
-from lessonpress.sandbox.result import Confinement, Ended
+from lessonpress.sandbox.result import Confinement, WorkerResult
 from lessonpress.sandbox.server import Server
 from lessonpress.worker import confine
 
-__all__ = ["JUDGE", "MODEL", "PREPARE", "SETTINGS", "Confinement", "Ended", "Layers", "environment", "keeps", "kept",
-           "run", "scratch", "warm"]  # fmt: skip
+__all__ = ["JUDGE", "MODEL", "PREPARE", "SETTINGS", "Confinement", "Layers", "WorkerResult", "environment",
+           "keep_servers", "keeps_servers", "run", "scratch_dir", "warm_up"]  # fmt: skip
 
 MODEL = "lessonpress.worker.program"  # runs a lesson's model
 PREPARE = "lessonpress.worker.prepare"  # trains it
@@ -64,11 +64,11 @@ _kept: _Kept | None = None
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def keep_servers() -> Iterator[None]:
     """For as long as this lasts, servers are kept for the next lesson: who does many loads their libraries once."""
     global _kept
     before = _kept
-    with scratch_dirs.opened() as folder, process_tree.hidden():
+    with scratch_dirs.open_scratch_dir() as folder, process_tree.hide_memory():
         _kept = _Kept(folder)
         try:
             yield
@@ -79,18 +79,18 @@ def kept() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def scratch() -> Iterator[Path]:
+def scratch_dir() -> Iterator[Path]:
     """A new folder for what a worker is to read; it goes with the block."""
     with tempfile.TemporaryDirectory(prefix="lessonpress-", dir=_kept.folder if _kept else None) as folder:
         yield Path(folder).resolve()
 
 
-def keeps() -> bool:
+def keeps_servers() -> bool:
     """Whether servers are kept: then it pays to let one load what will be needed."""
     return _kept is not None
 
 
-def warm(module: str, limits: Limits, isolation: Isolation) -> None:
+def warm_up(module: str, limits: Limits, isolation: Isolation) -> None:
     """Let a program's libraries load while the caller does something else; only where servers are kept."""
     if _kept:
         _standing(_kept, module, limits, isolation)
@@ -99,7 +99,7 @@ def warm(module: str, limits: Limits, isolation: Isolation) -> None:
 def run(
     module: str, arguments: Sequence[str], room: Path, limits: Limits, isolation: Isolation = DEFAULT, *,
     layers: Layers = ALL, meanwhile: Callable[[bytes], None] | None = None,
-) -> Ended:  # fmt: skip
+) -> WorkerResult:  # fmt: skip
     """Have the program `module` work on `arguments` in the folder `room`, and read the lines that it answers.
 
     A program is a module with a function `main`, and one that imports its libraries, `load`, where it needs any. The
@@ -148,13 +148,13 @@ def _standing(kept: _Kept, module: str, limits: Limits, isolation: Isolation) ->
 
 def _asked(
     server: Server, request: dict[str, Any], room: Path, limits: Limits, meanwhile: Callable[[bytes], None] | None
-) -> Ended:
+) -> WorkerResult:
     """Put the request and hear it out."""
     spaces = NAMESPACES if server.outer else ()
     begin = time.monotonic()
     if not server.loaded(begin + limits.wall_seconds):
         return _unready(server, limits, spaces, time.monotonic() - begin >= limits.wall_seconds)
-    with process_tree.adopted() as adopted:  # only now: the server's own processes are all there
+    with process_tree.adopt_orphans() as adopted:  # only now: the server's own processes are all there
         around = PROCESSES if server.outer and not server.forks else 0
         asked = server.ask(request)
         try:
@@ -164,18 +164,18 @@ def _asked(
             adopted.end(asked.pid, asked.wait)
     code = confine.CHANNEL_CLOSED if heard.cut else asked.code if asked.code is not None else -signal.SIGKILL
     limit = heard.limit or ("cpu_seconds" if code == -signal.SIGXCPU else None)
-    applied = result.confinement(json.loads(heard.first or b"{}"), told_limits(limits), spaces)
-    return Ended(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
+    applied = result.read_confinement(json.loads(heard.first or b"{}"), record_limits(limits), spaces)
+    return WorkerResult(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
 
 
-def _unready(server: Server, limits: Limits, spaces: tuple[str, ...], late: bool) -> Ended:
+def _unready(server: Server, limits: Limits, spaces: tuple[str, ...], late: bool) -> WorkerResult:
     """How a server ended that could not load its libraries."""
     code = server.gone()
-    applied = result.confinement({}, told_limits(limits), spaces)
-    return Ended((), server.printed.decode("utf-8", "replace"), code, "wall_seconds" if late else None, applied)
+    applied = result.read_confinement({}, record_limits(limits), spaces)
+    return WorkerResult((), server.printed.decode("utf-8", "replace"), code, "wall_seconds" if late else None, applied)
 
 
-def told_limits(limits: Limits) -> dict[str, int]:
+def record_limits(limits: Limits) -> dict[str, int]:
     """The limits that were in force, for the record."""
     return limits.model_dump(exclude={"prepare_seconds"})
 

@@ -19,7 +19,7 @@ SEALED = ("--remount-ro", "/dev", "--remount-ro", "/")  # the new root is a file
 PROCESSES = 2  # of its own: one outside, and the first of the inner process namespace
 
 
-def around(shown: Iterable[str], home: Path, isolation: Isolation) -> list[str]:
+def wrap_command(shown: Iterable[str], home: Path, isolation: Isolation) -> list[str]:
     """The command to put before the server's, which sees `shown` and starts in `home`, one of them.
 
     Empty where bubblewrap is not wanted or does not start.
@@ -32,7 +32,7 @@ def around(shown: Iterable[str], home: Path, isolation: Isolation) -> list[str]:
     return [*command(program, paths.readable()), *_bound(shown), *SEALED, "--chdir", str(home), "--"]
 
 
-def told(code: int) -> int:
+def exit_code(code: int) -> int:
     """The exit code of what ran inside: bubblewrap tells the signal that ended it in the shell's way."""
     return 128 - code if code - 128 in set(signal.Signals) else code
 

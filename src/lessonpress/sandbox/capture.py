@@ -71,14 +71,14 @@ def _finite(text: str) -> float:
     return value
 
 
-def answered(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def read_answer(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """What the lesson recorded, out of the worker's answer; `files` are those that it ran. Raises Malformed."""
     if not isinstance(answer, dict) or answer.keys() != {"ok"}:
         raise Malformed("the answer has other keys than ok")
-    return validated(answer["ok"], plan, files)
+    return validate(answer["ok"], plan, files)
 
 
-def validated(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def validate(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """The answer's `ok` part, checked against the plan, the lesson's files and itself; raises Malformed.
 
     Runs and their kinds are those of the plan; every value's bytes have the size of its shape and dtype and the digest
@@ -86,7 +86,7 @@ def validated(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) 
     """
     if not isinstance(answer, dict) or answer.keys() != {"runs", "modules", "blobs"}:
         raise Malformed("the answer has other keys than runs, modules, blobs")
-    blobs, bounds = sizes(answer["blobs"]), _Bounds(measure_lines(files))
+    blobs, bounds = measure_blobs(answer["blobs"]), _Bounds(measure_lines(files))
     planned = {run["id"]: run for run in plan["runs"]}
     if not isinstance(answer["runs"], dict) or list(answer["runs"]) != list(planned):
         raise Malformed("the answer's runs are not the plan's")
@@ -120,7 +120,7 @@ def measure_lines(files: Mapping[str, bytes]) -> dict[str, list[int]]:
     return {name: [len(line) for line in _LINE_END.split(data)] for name, data in files.items()}
 
 
-def sizes(blobs: Any) -> dict[str, int]:
+def measure_blobs(blobs: Any) -> dict[str, int]:
     """How many bytes each blob has, by its digest; raises Malformed for one that is not what its name says."""
     out = {}
     for name, text in _items(blobs, "blobs"):
@@ -136,7 +136,7 @@ def sizes(blobs: Any) -> dict[str, int]:
 
 def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str], bounds: _Bounds) -> None:
     for value in _list(run["values"], "values"):
-        described(value, blobs)
+        check_array(value, blobs)
     values, calls = len(run["values"]), _list(run["calls"], "calls")
     if not calls:
         raise Malformed("a run without calls")
@@ -194,7 +194,7 @@ class _Reach:
         self.pairs.add((layer, reader))
 
 
-def described(value: Any, blobs: Mapping[str, int]) -> None:
+def check_array(value: Any, blobs: Mapping[str, int]) -> None:
     """A described array: known dtype, a shape, and a blob of just its size, else Malformed."""
     _keys(value, {"dtype", "shape", "blob"}, "a value")
     if not (isinstance(value["dtype"], str) and value["dtype"] in BYTES and isinstance(value["blob"], str)):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lessonpress.core.settings import Limits
 from lessonpress.sandbox import process_tree
-from lessonpress.sandbox.server import Asked
+from lessonpress.sandbox.server import Request
 from lessonpress.worker import kernel
 
 PRINTED = 64 * 1024  # bytes of a lesson's own output that are kept
@@ -22,7 +22,7 @@ _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Heard:
+class Reply:
     """What came: the worker's first line (what isolation applied), its other lines, the print, the limit hit."""
 
     first: bytes
@@ -35,7 +35,7 @@ class Heard:
 
 @dataclass
 class _Listener:
-    asked: Asked
+    asked: Request
     scratch: Path
     limits: Limits
     around: int  # processes of an outer layer
@@ -125,9 +125,9 @@ class _Listener:
 
 
 def listen(
-    asked: Asked, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
+    asked: Request, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
     meanwhile: Callable[[bytes], None] | None = None,
-) -> Heard:  # fmt: skip
+) -> Reply:  # fmt: skip
     """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange.
 
     `around` is how many processes an outer layer adds to the worker's own; `meanwhile` is told each marked line when it
@@ -140,7 +140,7 @@ def listen(
     lines = bytes(listener.answer).split(b"\n")[:-1]  # what follows the last line feed is no complete line
     strange = not all(line.startswith(mark + b" ") for line in lines)
     first, *rest = [b"", *()] if strange or not lines else [line[len(mark) + 1 :] for line in lines]
-    return Heard(first, () if limit == "answer_mib" else tuple(rest), bytes(listener.printed), limit, strange,
+    return Reply(first, () if limit == "answer_mib" else tuple(rest), bytes(listener.printed), limit, strange,
                  listener.cut)  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def descendants(root: int) -> list[Process]:
     return found
 
 
-def seen_as(inside: int, root: int) -> int:
+def find_outer_pid(inside: int, root: int) -> int:
     """The number that a process below `root` has here, by its number in the namespace where it lives."""
     for one in descendants(root):
         with contextlib.suppress(OSError), open(f"/proc/{one.pid}/status", "rb") as file:
@@ -110,11 +110,11 @@ class Adopted:
 
 
 @contextlib.contextmanager
-def adopted() -> Iterator[Adopted]:
+def adopt_orphans() -> Iterator[Adopted]:
     """For as long as this lasts, orphaned descendants come to this process, and nobody may look into its memory."""
     before = frozenset(one.pid for one in descendants(os.getpid()))
     held = kernel.integer()
-    with hidden():
+    with hide_memory():
         if kernel.LINUX:
             kernel.prctl(kernel.PR_GET_CHILD_SUBREAPER, held)
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
@@ -126,7 +126,7 @@ def adopted() -> Iterator[Adopted]:
 
 
 @contextlib.contextmanager
-def hidden() -> Iterator[None]:
+def hide_memory() -> Iterator[None]:
     """For as long as this lasts, no other process may look into this one's memory or environment."""
     dumpable = kernel.prctl(kernel.PR_GET_DUMPABLE) if kernel.LINUX else 1
     if kernel.LINUX:

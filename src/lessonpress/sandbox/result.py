@@ -43,23 +43,23 @@ class Confinement:
                 "limits": dict(self.limits), "missing": dict(self.missing)}  # fmt: skip
 
 
-def confinement(told: Mapping[str, Any], limits: Mapping[str, int], namespaces: tuple[str, ...]) -> Confinement:
+def read_confinement(told: Mapping[str, Any], limits: Mapping[str, int], namespaces: tuple[str, ...]) -> Confinement:
     """The record of what a worker told."""
     return Confinement(str(told.get("profile", confine.PROFILES[0])), limits, namespaces, told)
 
 
-def named(limit: str, limits: Mapping[str, int]) -> str:
+def name_limit(limit: str, limits: Mapping[str, int]) -> str:
     """A limit in words."""
     return UNITS[limit].format(limits[limit])
 
 
-def stated(limit: str, limits: Mapping[str, int]) -> str:
+def state_limit(limit: str, limits: Mapping[str, int]) -> str:
     """A limit in words, as a statement: `memory limit is 4096 MiB`."""
-    return named(limit, limits).replace(" of ", " is ", 1)
+    return name_limit(limit, limits).replace(" of ", " is ", 1)
 
 
 @dataclass(frozen=True)
-class Ended:
+class WorkerResult:
     """How a worker ended: its complete answer lines, what it printed, and which limit it hit, if any.
 
     `limit` is the name of a key of `limits`; `strange` tells that somebody else wrote on the answer channel, in which
@@ -76,7 +76,7 @@ class Ended:
     def reason(self) -> str:
         """In words, why there is no answer."""
         if self.limit:
-            return f"it passed the {named(self.limit, self.confinement.limits)} (config.yaml: limits.{self.limit})"
+            return f"it passed the {name_limit(self.limit, self.confinement.limits)} (config.yaml: limits.{self.limit})"
         if self.strange:
             return "something other than the worker wrote on the answer channel, so there is no answer to trust"
         if self.code < 0:

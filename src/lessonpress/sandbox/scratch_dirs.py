@@ -15,7 +15,7 @@ PREFIX = "lessonpress-kept-"  # then the owner's number, a hyphen, and something
 
 
 @contextlib.contextmanager
-def opened() -> Iterator[Path]:
+def open_scratch_dir() -> Iterator[Path]:
     """A new folder of this process's own, locked for as long as the block lasts."""
     sweep()
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:

@@ -26,7 +26,7 @@ _LOST = 9  # how a child ended whose server cannot tell any more: killed
 
 
 @dataclass
-class Asked:
+class Request:
     """A worker at work: its process, the ends of the pipes on which it answers and prints, and how it ended."""
 
     server: Server
@@ -74,7 +74,7 @@ class Server:
         self.forbidden = Path(self.room.name) / "forbidden"
         self.forbidden.write_bytes(b"no program\n")
         self.forbidden.chmod(0o700)
-        self.outer = bubblewrap.around([*self.shown, self.room.name], home, self.isolation)
+        self.outer = bubblewrap.wrap_command([*self.shown, self.room.name], home, self.isolation)
         self.control, theirs = socket.socketpair()
         self.output, output = os.pipe()
         # -I would make Python ignore PYTHONHASHSEED, so its parts are named one by one.
@@ -105,7 +105,7 @@ class Server:
                 self.ready = True
         return self.ready
 
-    def ask(self, request: Mapping[str, Any]) -> Asked:
+    def ask(self, request: Mapping[str, Any]) -> Request:
         """Have a request done; the request must fit into a pipe (64 KiB). Raises OSError when the server has gone."""
         self.used = self.owing = True
         heard, said = os.pipe()
@@ -122,7 +122,7 @@ class Server:
         finally:
             for descriptor in (heard, said, answers, outputs):
                 os.close(descriptor)
-        return Asked(self, pid, answer, output)
+        return Request(self, pid, answer, output)
 
     def _child(self) -> int:
         """The process that the server has just forked, by the number that it has here."""
@@ -130,7 +130,7 @@ class Server:
         inside = self._number() if told else None
         if inside is None:
             raise ConnectionError("the server has gone")
-        return process_tree.seen_as(inside, self.process.pid) if self.outer else inside
+        return process_tree.find_outer_pid(inside, self.process.pid) if self.outer else inside
 
     def heard_end(self, seconds: float) -> int | None:
         """The child's exit code, or minus the signal that ended it; None when it has not ended within some seconds."""
@@ -138,7 +138,7 @@ class Server:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(seconds) if seconds else self.process.poll()
             code = self.process.returncode
-            return code if code is None else bubblewrap.told(code) if self.outer else code
+            return code if code is None else bubblewrap.exit_code(code) if self.outer else code
         if not select.select([self.control], [], [], seconds)[0]:
             return None
         status = self._number()
@@ -164,7 +164,7 @@ class Server:
             os.killpg(self.process.pid, 9)
         self.process.kill()
         code = self.process.wait()
-        return bubblewrap.told(code) if self.outer else code
+        return bubblewrap.exit_code(code) if self.outer else code
 
     def end(self) -> None:
         """Kill the server and remove its room."""

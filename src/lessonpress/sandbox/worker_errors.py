@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress.core.errors import LessonError, RetryableError
-from lessonpress.sandbox import Ended
-from lessonpress.sandbox.result import stated
+from lessonpress.sandbox import WorkerResult
+from lessonpress.sandbox.result import state_limit
 
 DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
          "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
@@ -29,7 +29,7 @@ MAY = ("a lesson may read its own folder and the Python installation; it may not
        "network, or start or signal processes")  # fmt: skip
 
 
-def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at: str = "") -> LessonError:
+def lesson_error(told: Mapping[str, Any], folder: Path, what: str, ended: WorkerResult, at: str = "") -> LessonError:
     """An exception that the lesson's code raised; `what` is the class or file that was being run.
 
     `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.
@@ -42,7 +42,8 @@ def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at
     mutant = f" in the broken variant {_text(told.get('mutant'))}" if told.get("mutant") else ""
     if kind == "Refused":
         fix = f"Run `lessonpress prepare {folder.name}`." if stage == "weights" and not mutant else ""
-        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), (fix + printed(ended)).strip())
+        fix = (fix + format_printed(ended)).strip()
+        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), fix)
     run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
     subject = _text(told.get("run")) if stage == "check" else f"of {what}"
     seen = f"{DOING.get(stage, stage)} {subject}{mutant}{'' if stage == 'check' else run}: {kind}: {message}"
@@ -53,7 +54,7 @@ def of_lesson(told: Mapping[str, Any], folder: Path, what: str, ended: Ended, at
     limits = ended.confinement.limits
     because = _because(kind, message, limits) or (RUNS if mutant else "")
     made = RetryableError if _held(kind, message, limits) else LessonError  # a limit is no mistake of the lesson's
-    return made(where, seen, because, printed(ended))
+    return made(where, seen, because, format_printed(ended))
 
 
 def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
@@ -67,11 +68,11 @@ def _held(kind: str, message: str, limits: Mapping[str, int]) -> str:
     """The limit by which the kernel made an exception arise, in words; empty when none did."""
     for limit, marks in LIMITS.items():
         if kind in marks or any(mark in message for mark in marks):
-            return f"the {stated(limit, limits)} (config.yaml: limits.{limit})"
+            return f"the {state_limit(limit, limits)} (config.yaml: limits.{limit})"
     return ""
 
 
-def of_process(folder: Path, what: str, ended: Ended) -> RetryableError:
+def process_error(folder: Path, what: str, ended: WorkerResult) -> RetryableError:
     """A process that ended without an answer, or with one that cannot be read.
 
     Whether the lesson did that or somebody killed it, nobody can tell: it is tried again.
@@ -80,10 +81,10 @@ def of_process(folder: Path, what: str, ended: Ended) -> RetryableError:
     early = "" if ended.limit or ended.lines else _held("", ended.printed, ended.confinement.limits)
     fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit or early else ""
     seen = f"running {what}: {ended.reason()}"
-    return RetryableError(os.path.relpath(folder), seen, early, (fix + printed(ended)).strip())
+    return RetryableError(os.path.relpath(folder), seen, early, (fix + format_printed(ended)).strip())
 
 
-def printed(ended: Ended) -> str:
+def format_printed(ended: WorkerResult) -> str:
     """The last lines that a lesson printed, bounded, control characters shown as `?`."""
     lines = [line for line in ended.printed.splitlines() if line.strip()][-5:]
     shown = ["".join(c if c.isprintable() else "?" for c in line[:200]) for line in lines]

@@ -11,13 +11,13 @@ from torch import Tensor
 NON_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-def plain(value: Any) -> Any:
+def from_json(value: Any) -> Any:
     """A value out of JSON: `{"float": "NaN"}` is a number again, however deep it stands."""
     if isinstance(value, dict):
         if value.keys() == {"float"} and value["float"] in NON_FINITE:
             return NON_FINITE[value["float"]]
-        return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list) else value
+        return {key: from_json(item) for key, item in value.items()}
+    return [from_json(item) for item in value] if isinstance(value, list) else value
 
 
 def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
@@ -32,7 +32,7 @@ def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
     if "dict" in spec:
         return {key: make(item, dtype) for key, item in spec["dict"].items()}
     if "literal" in spec:
-        return plain(spec["literal"])
+        return from_json(spec["literal"])
     return tensor(spec, dtype)
 
 
@@ -48,7 +48,8 @@ def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
 
 
 def _values(spec: Mapping[str, Any], drawn: torch.dtype | None, dtype: torch.dtype) -> Tensor:
-    values = _complex(plain(spec["values"])) if drawn is not None and drawn.is_complex else plain(spec["values"])
+    values = from_json(spec["values"])
+    values = _complex(values) if drawn is not None and drawn.is_complex else values
     if drawn is torch.float32 and dtype is torch.float64:
         drawn = torch.float64  # literal numbers keep their full precision in a float64 run
     if drawn is torch.complex64 and dtype is torch.float64:
@@ -71,7 +72,7 @@ def _complex(values: Any) -> Any:
 
 
 def _filled(spec: Mapping[str, Any], drawn: torch.dtype, dtype: torch.dtype) -> Tensor:
-    shape, fill = list(spec["shape"]), plain(spec["fill"])
+    shape, fill = list(spec["shape"]), from_json(spec["fill"])
     wide = torch.float64 if dtype is torch.float64 and drawn is torch.float32 else drawn
     if fill in ("rand", "randn"):
         native = drawn if drawn.is_floating_point or drawn.is_complex else torch.float32
@@ -81,7 +82,7 @@ def _filled(spec: Mapping[str, Any], drawn: torch.dtype, dtype: torch.dtype) -> 
             raise ValueError(f"the fill eye needs two axes, the input has shape {shape}")
         return torch.eye(shape[-2], shape[-1], dtype=drawn).expand(shape).clone()
     if fill in ("arange", "ramp"):
-        start, step = (plain(spec.get("start", 0)), plain(spec.get("step", 1))) if fill == "ramp" else (0, 1)
+        start, step = (from_json(spec.get("start", 0)), from_json(spec.get("step", 1))) if fill == "ramp" else (0, 1)
         counted = torch.arange(_count(shape), dtype=torch.float64 if wide.is_floating_point else torch.int64)
         return (start + step * counted).to(wide).reshape(shape)
     if fill in ("zeros", "ones"):

@@ -40,7 +40,7 @@ def judge(
     """
     places = Places(folder)
     functions = _functions(folder, task["file"], places)
-    runs = recorded.Runs({**capture, "runs": recorded.given(capture["runs"])})  # in the form of the variants'
+    runs = recorded.Runs({**capture, "runs": recorded.keep_outputs(capture["runs"])})  # in the form of the variants'
     checks = []
     if task["checks"]:
         for name, function in functions.items():

@@ -40,7 +40,7 @@ class Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.PathFinder.find_spec(fullname, self.folders) if path is None else None
 
 
-def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
+def import_class(folder: str, file: str, name: str) -> type[nn.Module]:
     """The class `name` of the lesson's `file`.
 
     Raises Refused when there is no such class or it is no nn.Module; whatever the import raises passes through.
@@ -60,7 +60,7 @@ def model_class(folder: str, file: str, name: str) -> type[nn.Module]:
     return kind
 
 
-def function(folder: str, file: str, name: str) -> Callable[..., Any]:
+def import_function(folder: str, file: str, name: str) -> Callable[..., Any]:
     """The function `name` of one of the lesson's files, after its model class was imported.
 
     Raises Refused when there is no such function; whatever the import raises passes through.
@@ -118,7 +118,7 @@ def _load(name: str, path: str, search: list[str] | None) -> ModuleType:
     return module
 
 
-def told(error: BaseException, stage: str, places: Places, context: str | None) -> dict[str, Any]:
+def describe_error(error: BaseException, stage: str, places: Places, context: str | None) -> dict[str, Any]:
     """An exception of the lesson's as data: what, where, and the line's own text."""
     if isinstance(error, Refused):
         return {"stage": error.stage, "type": "Refused", "message": error.seen, "expected": error.expected,

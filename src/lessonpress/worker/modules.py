@@ -21,7 +21,7 @@ Declared = dict[int, tuple[nn.Module, Place | None]]
 
 
 @contextmanager
-def watched(places: Places, seen: Declared | None = None) -> Iterator[Declared]:
+def watch_construction(places: Places, seen: Declared | None = None) -> Iterator[Declared]:
     """While it is open: remembers for every new module the place in the lesson's files that asked for it.
 
     A copied module was asked for where it was copied. `seen` is what was remembered before.
@@ -64,7 +64,7 @@ def is_leaf(module: nn.Module) -> bool:
     return not children(module).keys() - {"parametrizations"}
 
 
-def class_of(module: nn.Module) -> type:
+def named_class(module: nn.Module) -> type:
     """The class that its author named: a parametrised module's own class is made up by torch."""
     kind = type(module)
     return kind.__mro__[1] if kind.__module__ == "torch.nn.utils.parametrize" else kind
@@ -107,7 +107,7 @@ class ModelMap:
             above = out[parent]["source"] if parent is not None else None
             place = declared.get(id(module), (None, None))[1]
             out[path] = {
-                "class": class_of(module).__name__, "leaf": leaf, "parent": parent,
+                "class": named_class(module).__name__, "leaf": leaf, "parent": parent,
                 "params": constructor(module) if leaf else {}, "source": place or above,
                 "aliases": self.aliases[path], "training": bool(module.training),
                 "parameters": _own(module, "_parameters", names, leaf),
@@ -131,7 +131,7 @@ def _own(module: nn.Module, kind: str, names: dict[int, str], leaf: bool) -> dic
 
 def constructor(module: nn.Module) -> dict[str, Any]:
     """The constructor arguments of a library's leaf module that are required or differ from their defaults."""
-    kind = class_of(module)
+    kind = named_class(module)
     if not kind.__module__.startswith("torch."):
         return {}
     out = {}

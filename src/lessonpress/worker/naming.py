@@ -46,7 +46,7 @@ REFLECTED = {
 }  # fmt: skip
 
 
-def spelled(func: Callable[..., Any]) -> tuple[str, bool]:
+def name_operation(func: Callable[..., Any]) -> tuple[str, bool]:
     """An operation's published name (a torch method's), and whether its operands stand reflected."""
     name = getattr(func, "__name__", type(func).__name__)
     if name in ("__get__", "__set__"):

@@ -47,7 +47,7 @@ def non_finite(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A value that is neither tensor nor container, as JSON can hold it."""
     if isinstance(value, slice):
         return {"slice": [_plain_number(value.start), _plain_number(value.stop), _plain_number(value.step)]}
@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, range):
         return {"list": list(value)}
     if isinstance(value, np.generic):
-        return plain(value.item()) if not isinstance(value.item(), (bool, int, float, str)) else value.item()
+        return to_json(value.item()) if not isinstance(value.item(), (bool, int, float, str)) else value.item()
     if callable(value):
         return {"opaque": getattr(value, "__name__", type(value).__name__)}
     return {"opaque": f"{type(value).__name__}"}

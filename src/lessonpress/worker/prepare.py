@@ -2,7 +2,7 @@
 
 It is asked with two arguments, the plan's file and the lesson's folder. The first two lines are written before any
 lesson code runs, as by a run. Then come lines `{"progress": {…}}` while the lesson works, and at the end `{"ok": …}`
-(see `training.whole`) or `{"error": …}`.
+(see `training.train`) or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from . import confine
 
 
-def shown(figures: Mapping[str, Any]) -> str:
+def format_figures(figures: Mapping[str, Any]) -> str:
     """A line of progress in words: `step 10 of 300, loss 0.4132`."""
     rest = dict(figures)
     head = [f"step {rest.pop('step')}" + (f" of {rest.pop('of')}" if "of" in rest else "")] if "step" in rest else []
@@ -39,7 +39,7 @@ def main() -> None:
     channel.seal()
     channel.say(run.facts())
     try:
-        answer: dict[str, Any] = {"ok": training.whole(plan, folder, lambda told: channel.say({"progress": told}))}
+        answer: dict[str, Any] = {"ok": training.train(plan, folder, lambda told: channel.say({"progress": told}))}
     except run.Failed as error:
         answer = {"error": error.told}
     channel.say(answer)

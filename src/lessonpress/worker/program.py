@@ -34,7 +34,7 @@ def main() -> None:
     channel.seal()
     channel.say(run.facts())
     try:
-        answers: list[Any] = [{"ok": run.whole(plan, folder)}, run.variants(plan, mutants)]
+        answers: list[Any] = [{"ok": run.run_plan(plan, folder)}, run.run_variants(plan, mutants)]
     except run.Failed as error:
         answers = [{"error": error.told}]
     for answer in answers:

@@ -81,7 +81,7 @@ def _parsed(text: str, head: re.Match[str]) -> Address:
     return Address(base, tuple(picks), None if call is None else "*" if call[1] == "*" else int(call[1]))
 
 
-def quoted(path: str) -> str:
+def quote(path: str) -> str:
     """A module path or id as an address writes it (parts with special characters in double quotes)."""
     operation = OPERATION.fullmatch(path)
     name, scope, number = operation.groups() if operation else ("", path, "")
@@ -89,7 +89,7 @@ def quoted(path: str) -> str:
     return name + ".".join(parts) + number
 
 
-def array(value: Mapping[str, Any], blobs: Mapping[str, str]) -> Array:
+def decode_array(value: Mapping[str, Any], blobs: Mapping[str, str]) -> Array:
     """A recorded value as a numpy array; bfloat16 widens to float32, which holds it exactly."""
     data = base64.b64decode(blobs[value["blob"]])
     if value["dtype"] == "bfloat16":
@@ -170,12 +170,12 @@ class Run(Mapping[str, Array]):
 
     def addresses(self) -> list[str]:
         """Every address of the run that names one array."""
-        out = [f"input:{quoted(name)}" for name, struct in self.run["inputs"] for name in _paths(struct, name)]
-        out += [f"{kind}:{quoted(name)}" for kind in ("param", "buffer") for name in self.run[f"{kind}s"]]
+        out = [f"input:{quote(name)}" for name, struct in self.run["inputs"] for name in _paths(struct, name)]
+        out += [f"{kind}:{quote(name)}" for kind in ("param", "buffer") for name in self.run[f"{kind}s"]]
         for layer, calls in self.calls.items():
             for n, call in enumerate(calls):
                 suffix = f"#{n}" if len(calls) > 1 else ""
-                out += [f"{quoted(layer)}{path}{suffix}" for path in _picks(call["out"])]
+                out += [f"{quote(layer)}{path}{suffix}" for path in _picks(call["out"])]
         return out + [f"output{path}" for path in _picks(self.run["output"])]
 
     def structs(self, parsed: Address, address: str) -> list[Any]:
@@ -230,7 +230,7 @@ class Run(Mapping[str, Array]):
     def _array(self, struct: Mapping[str, Any]) -> Array:
         number = struct["tensor"]
         if number not in self.arrays:
-            self.arrays[number] = array(self.run["values"][number], self.blobs)
+            self.arrays[number] = decode_array(self.run["values"][number], self.blobs)
         out = self.arrays[number]
         # Parameters are kept as they were drawn; the run used them in its own precision.
         wide = struct.get("drawn") and out.dtype == np.float32 and self.run["dtype"] == "float64"
@@ -243,7 +243,7 @@ class Run(Mapping[str, Array]):
         return list(dict.fromkeys(difflib.get_close_matches(address, known, n=4, cutoff=0.5) + same[:3]))[:5]
 
 
-def given(runs: Mapping[str, Any]) -> dict[str, Any]:
+def keep_outputs(runs: Mapping[str, Any]) -> dict[str, Any]:
     """Runs with of every call what it gave and nothing else: what a check can ask of a lesson and of its variants."""
     return {name: {**run, "calls": [{"layer": call["layer"], "out": call["out"]} for call in run["calls"]]}
             for name, run in runs.items()}  # fmt: skip

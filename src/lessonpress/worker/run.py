@@ -75,7 +75,7 @@ def seed(number: int) -> None:
     torch.default_generator.manual_seed(number)
 
 
-def whole(
+def run_plan(
     plan: Mapping[str, Any], folder: str, weights: Mapping[str, Tensor] | None = None, *, native: bool = False
 ) -> dict[str, Any]:
     """Carry out every run of a plan on the lesson in `folder`.
@@ -86,22 +86,22 @@ def whole(
     """
     places = Places(folder)
     first = plan["runs"][0]
-    with telling(places, "import", None, None):
+    with reporting(places, "import", None, None):
         seed(first["seed"])
-        kind = load.model_class(folder, plan["model"]["file"], plan["model"]["class"])
+        kind = load.import_class(folder, plan["model"]["file"], plan["model"]["class"])
     runs: dict[str, Any] = {}
     blobs: dict[str, str] = {}
     structure: dict[str, Any] = {}
-    with telling(places, "weights", None, None):
-        made = stored.prepared(folder) if weights is None else {}
+    with reporting(places, "weights", None, None):
+        made = stored.read_prepared(folder) if weights is None else {}
     for run in plan["runs"]:
-        one = _One(run, kind, places, stored.of_run(run, weights, made), native)
+        one = _One(run, kind, places, stored.choose_start(run, weights, made), native)
         runs[run["id"]] = one.go(blobs)
         structure = structure or one.structure()
     return {"runs": runs, "modules": structure, "blobs": blobs}
 
 
-def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def run_variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Carry out the plan on every broken variant: `<folder>/<id>` holds the whole lesson with one place changed.
 
     Returns `{id: {"runs", "modules", "blobs"}}`, of every call what it gave. Raises Failed, with the variant's id, for
@@ -110,22 +110,22 @@ def variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
     out = {}
     for mutant in plan.get("mutants", ()):
         try:
-            out[mutant["id"]] = found = whole(plan, os.path.join(folder, mutant["id"]))
+            out[mutant["id"]] = found = run_plan(plan, os.path.join(folder, mutant["id"]))
         except Failed as error:
             raise Failed({**error.told, "mutant": mutant["id"]}) from error
-        found["runs"] = recorded.given(found["runs"])  # nobody draws or replays a broken variant
+        found["runs"] = recorded.keep_outputs(found["runs"])  # nobody draws or replays a broken variant
     return out
 
 
 @contextmanager
-def telling(places: Places, stage: str, run: str | None, tracer: Tracer | None) -> Iterator[None]:
+def reporting(places: Places, stage: str, run: str | None, tracer: Tracer | None) -> Iterator[None]:
     """Turns whatever the lesson raises into Failed."""
     try:
         yield
     except Failed:
         raise
     except BaseException as error:
-        told = load.told(error, stage, places, tracer.context(error) if tracer else None)
+        told = load.describe_error(error, stage, places, tracer.context(error) if tracer else None)
         raise Failed({**told, "run": run}) from error
 
 
@@ -151,12 +151,12 @@ class _One:
     def _go(self, blobs: dict[str, str]) -> dict[str, Any]:
         run = self.run
         seed(run["seed"])
-        with telling(self.places, "build", run["id"], None), modules.watched(self.places) as declared:
-            model = self.kind(**inputs.plain(run["args"]))
+        with reporting(self.places, "build", run["id"], None), modules.watch_construction(self.places) as declared:
+            model = self.kind(**inputs.from_json(run["args"]))
         switch(model, run["mode"])
-        with telling(self.places, "parameters", run["id"], None):
+        with reporting(self.places, "parameters", run["id"], None):
             drawn = self._prepared(model)
-        with telling(self.places, "inputs", run["id"], None):
+        with reporting(self.places, "inputs", run["id"], None):
             given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
         tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native)
         for name, value in given:
@@ -164,10 +164,10 @@ class _One:
                 if isinstance(leaf, Tensor):
                     tracer.flow.born(leaf, ["input", path])
         told = [[name, tracer.read(value, None)] for name, value in given]
-        with telling(self.places, "call", run["id"], tracer):
-            args, kwargs = bound(model, given)
+        with reporting(self.places, "call", run["id"], tracer):
+            args, kwargs = bind_inputs(model, given)
             seed(run["seed"])
-            with modules.watched(self.places, declared):
+            with modules.watch_construction(self.places, declared):
                 tracer.run(args, kwargs)
         drawn |= tracer.drawn
         late = modules.ModelMap(model)  # lazy modules have their parameters only now
@@ -221,7 +221,7 @@ def switch(model: nn.Module, mode: str) -> None:
         model.train(mode == "train")
 
 
-def bound(model: nn.Module, given: list[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:
+def bind_inputs(model: nn.Module, given: list[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:
     """How the inputs are passed: by name where the signature allows it, else in order."""
     parameters = inspect.signature(model.forward).parameters
     kinds = [p.kind for p in parameters.values()]

@@ -24,7 +24,7 @@ DTYPES = {
 }  # fmt: skip
 
 
-def prepared(folder: str) -> dict[str, Tensor]:
+def read_prepared(folder: str) -> dict[str, Tensor]:
     """The tensors of the lesson's prepared weights by `<name>/<parameter>`; none where nothing was prepared.
 
     Raises Refused for a file that is no safetensors file.
@@ -59,7 +59,7 @@ class Start:
     name: str | None = None
 
 
-def of_run(
+def choose_start(
     run: Mapping[str, Any], published: Mapping[str, Tensor] | None, made: Mapping[str, Tensor]
 ) -> Start | None:
     """What a run starts from; None for what its seed draws.

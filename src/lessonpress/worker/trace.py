@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from . import naming, nesting, portable
 from .flow import Flow, Source
-from .modules import ModelMap, children, class_of, is_leaf
+from .modules import ModelMap, children, is_leaf, named_class
 from .places import Places
 from .values import PLAIN, Values, dtype_name, readable, same, version
 
@@ -96,7 +96,7 @@ class Tracer:
 
     def op(self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None) -> Any:
         """Run one tensor operation; it becomes a node when tensors come out of it or are written by it."""
-        title, reflected = (name, False) if name else naming.spelled(func)
+        title, reflected = (name, False) if name else naming.name_operation(func)
         raw = getattr(func, "__name__", "")
         if raw in naming.QUESTIONS:
             if raw in naming.EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
@@ -191,10 +191,10 @@ class Tracer:
                 with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
                     out = run(*args, **kwargs)
             except BaseException as error:
-                self._failing(error, f"{layer} ({class_of(module).__name__})", args, kwargs)
+                self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
                 raise
             with torch._C.DisableTorchFunction():
-                call = self._call(layer, class_of(module).__name__, "layer", read, named, 4)
+                call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
                 for name, tensor, before in state:
                     if not same(tensor, before):
@@ -218,12 +218,12 @@ class Tracer:
             named = {key: self.read(arg, None) for key, arg in kwargs.items()}
         call = self._call(layer, "Module", "module", read, named, 4)
         self.inside.append(len(self.calls) - 1)
-        self.scopes.append(layer or class_of(module).__name__)
+        self.scopes.append(layer or named_class(module).__name__)
         try:
             out = run(*args, **kwargs)
         except BaseException as error:
             if layer:
-                self._failing(error, f"{layer} ({class_of(module).__name__})", args, kwargs)
+                self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
             raise
         finally:
             self.inside.pop()
@@ -291,7 +291,7 @@ class Tracer:
             fields = [[f.name, self._told(getattr(value, f.name, None), touched, below, read=read)]
                       for f in dataclasses.fields(value)]  # fmt: skip
             return {"record": type(value).__name__, "fields": fields}
-        return nesting.plain(value)
+        return nesting.to_json(value)
 
     def _tensor(self, tensor: Tensor, touched: list[tuple[Tensor, int]] | None, *, read: bool) -> Any:
         if not readable(tensor):
@@ -312,7 +312,7 @@ class Tracer:
 
     def _outside(self, tensor: Tensor, *, written: bool = False) -> None:
         """A tensor that nothing seen has made, or has written (by NumPy …), enters as a source of its own."""
-        scope = self.scopes[-1] if self.scopes else class_of(self.model.model).__name__
+        scope = self.scopes[-1] if self.scopes else named_class(self.model.model).__name__
         call = self._call(self._numbered("outside", scope), "Outside", "outside", [], {}, 6)
         source: Source = [len(self.calls) - 1, ""]
         if written:
@@ -328,7 +328,7 @@ class Tracer:
         if id(module) in self.model.paths:
             return self.model.paths[id(module)]
         if id(module) not in self.unregistered:
-            name = self._numbered(class_of(module).__name__, self.scopes[-1] if self.scopes else "")
+            name = self._numbered(named_class(module).__name__, self.scopes[-1] if self.scopes else "")
             self.unregistered[id(module)] = (module, name)
         return self.unregistered[id(module)][1]
 

@@ -24,7 +24,7 @@ PAUSE = 0.1  # seconds between two lines of progress: more would cost more than 
 STORED = {str(dtype).removeprefix("torch.") for dtype in stored.DTYPES.values()}
 
 
-def whole(plan: Mapping[str, Any], folder: str, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def train(plan: Mapping[str, Any], folder: str, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Build the model as a run does, go through what the lesson's function yields, and answer what was kept.
 
     `tell` is called with figures now and then. Returns `{"kept": [{"name", "figures", "tensors": {parameter: {"dtype",
@@ -32,19 +32,19 @@ def whole(plan: Mapping[str, Any], folder: str, tell: Callable[[dict[str, Any]],
     the last of them. Raises run.Failed.
     """
     task, places = plan["prepare"], Places(folder)
-    with run.telling(places, "import", None, None):
+    with run.reporting(places, "import", None, None):
         run.seed(task["seed"])
-        kind = load.model_class(folder, plan["model"]["file"], plan["model"]["class"])
-    with run.telling(places, "prepare", None, None):
-        function = load.function(folder, task["file"], task["function"])
+        kind = load.import_class(folder, plan["model"]["file"], plan["model"]["class"])
+    with run.reporting(places, "prepare", None, None):
+        function = load.import_function(folder, task["file"], task["function"])
     with portable.installed():
         run.seed(task["seed"])
-        with run.telling(places, "build", None, None):
-            model = kind(**inputs.plain(task["args"]))
+        with run.reporting(places, "build", None, None):
+            model = kind(**inputs.from_json(task["args"]))
             run.switch(model, task["mode"])
-        with run.telling(places, "prepare", None, None):
+        with run.reporting(places, "prepare", None, None):
             run.seed(task["seed"])
-            steps = function(model, **inputs.plain(task["options"]))
+            steps = function(model, **inputs.from_json(task["options"]))
             if not isinstance(steps, Iterator):
                 raise load.Refused("prepare", f"{task['function']} returned {type(steps).__name__}",
                                    "a function with `yield` in it")  # fmt: skip
@@ -82,9 +82,9 @@ class _Kept:
 
     def _take(self, item: Any) -> None:
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
-            self._keep(item[0], figures(item[1]))
+            self._keep(item[0], read_figures(item[1]))
         elif isinstance(item, Mapping):
-            self._progress(figures(item))
+            self._progress(read_figures(item))
         else:
             raise _Wrong(f"{item!r:.60} was yielded", 'figures, or a name beside them: "trained", {"loss": loss}')
 
@@ -131,7 +131,7 @@ class _Wrong(Exception):
         self.expected = expected
 
 
-def figures(told: Any) -> dict[str, int | float]:
+def read_figures(told: Any) -> dict[str, int | float]:
     """Numbers by name as plain Python; a tensor or array of one element counts as a number. Raises _Wrong."""
     if not isinstance(told, Mapping) or len(told) > MOST_FIGURES:
         raise _Wrong(f"figures {told!r:.60}", f"a mapping of at most {MOST_FIGURES} numbers by name")

@@ -34,14 +34,14 @@ def list_hints(sources: Sources) -> list[str]:
     lesson = sources.lesson
     doubts = [*model.find_doubts(sources), *checks.find_doubts(sources), *nondeterminism.find_doubts(sources),
               *records.find_doubts(lesson), *expressions.find_unread(lesson)]  # fmt: skip
-    old = [warning] if (warning := trained_weights.warning(lesson)) else []
+    old = [warning] if (warning := trained_weights.warn_if_outdated(lesson)) else []
     return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 
 
 def _find_mistakes(sources: Sources) -> Iterator[LessonError]:
     yield from model.find_mistakes(sources)
     yield from checks.find_mistakes(sources)
-    yield from packages.mistakes(sources.files)
+    yield from packages.find_mistakes(sources.files)
     yield from records.find_mistakes(sources.lesson)
 
 

@@ -35,7 +35,7 @@ def find_doubts(sources: Sources) -> Iterator[LessonError]:
     file, forward = sources.model(), _find_forward(sources)
     if file is None or forward is None:
         return
-    names = dict.fromkeys(name for run in plan.of(sources.lesson.recipe)["runs"] for name, _ in run["inputs"])
+    names = dict.fromkeys(name for run in plan.plan_runs(sources.lesson.recipe)["runs"] for name, _ in run["inputs"])
     positional = [p.name for p in forward.parameters[1:] if p.kind is Parameter.POSITIONAL_ONLY]
     starred = [p.name for p in forward.parameters if p.kind is Parameter.VAR_POSITIONAL]
     for name in () if positional or starred else list_positional(forward.parameters, list(names)):
@@ -48,7 +48,7 @@ def find_doubts(sources: Sources) -> Iterator[LessonError]:
 
 def _find_input(sources: Sources, name: str) -> Path:
     """Where the recipe first names an input."""
-    runs = plan.of(sources.lesson.recipe)["runs"]
+    runs = plan.plan_runs(sources.lesson.recipe)["runs"]
     number = next(number for number, run in enumerate(runs) if name in dict(run["inputs"]))
     return sources.lesson.said(number, "inputs", name)
 
@@ -82,7 +82,7 @@ def _find_method(known: Mapping[str, Class], name: str, method: str) -> Function
 def _check_calls(sources: Sources, forward: Function, where: str) -> Iterator[LessonError]:
     """What is wrong with a call of forward, for every distinct set of inputs of the plan."""
     reported: set[str] = set()
-    for number, run in enumerate(plan.of(sources.lesson.recipe)["runs"]):
+    for number, run in enumerate(plan.plan_runs(sources.lesson.recipe)["runs"]):
         names = [name for name, _ in run["inputs"]]
         problem = explain_mismatch(forward.parameters, names)
         if problem and problem not in reported:

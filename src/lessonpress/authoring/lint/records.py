@@ -23,7 +23,7 @@ def find_mistakes(lesson: Lesson) -> Iterator[LessonError]:
     for place, entry in _list_entries(lesson):
         try:
             for shape in _find_shapes(lesson, entry):
-                yield from axis_labels.unlike(lesson, place, entry, shape)
+                yield from axis_labels.find_surplus(lesson, place, entry, shape)
         except (ValueError, IndexError) as error:
             yield lesson.error(place, f"{entry.tensor} cannot be cut so: {error}", "a part that is there")
 
@@ -32,9 +32,9 @@ def find_doubts(lesson: Lesson) -> Iterator[LessonError]:
     """Axes that are labelled in part; inputs that hold NaN, which is allowed but empties every figure it reaches."""
     for place, entry in _list_entries(lesson):
         for shape in _find_shapes(lesson, entry):
-            yield from axis_labels.unnamed(lesson, place, entry, shape)
+            yield from axis_labels.find_missing(lesson, place, entry, shape)
     doubts: dict[str, LessonError] = {}  # by message: runs inherit inputs
-    for number, run in enumerate(plan.of(lesson.recipe)["runs"]):
+    for number, run in enumerate(plan.plan_runs(lesson.recipe)["runs"]):
         for name, spec in run["inputs"]:
             at = lesson.said(number, "inputs", name)
             doubt = lesson.error(at, "the input holds NaN", "every number that it reaches becomes NaN")
@@ -66,7 +66,7 @@ def _find_shapes(lesson: Lesson, entry: Recorded) -> list[tuple[int, ...]]:
 def _declare_shapes(lesson: Lesson, tensor: str) -> list[list[int]]:
     """The shapes of an input in the cases; empty for what only a run can show."""
     name = tensor.removeprefix("input:")
-    runs = [run for run in plan.of(lesson.recipe)["runs"] if run["kind"] == "case"] if name != tensor else []
+    runs = [run for run in plan.plan_runs(lesson.recipe)["runs"] if run["kind"] == "case"] if name != tensor else []
     shapes = [_read_shape(dict(run["inputs"]).get(name, {})) for run in runs]
     return [shape for shape in shapes if shape is not None and math.prod(shape) <= MOST]
 
@@ -74,7 +74,7 @@ def _declare_shapes(lesson: Lesson, tensor: str) -> list[list[int]]:
 def _read_shape(spec: InputSpec) -> list[int] | None:
     if isinstance(spec.get("shape"), list):
         return list(spec["shape"])
-    return input_specs.shape_of(spec["values"]) if "values" in spec else None
+    return input_specs.infer_shape(spec["values"]) if "values" in spec else None
 
 
 def _has_nan(value: object) -> bool:
