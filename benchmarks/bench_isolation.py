@@ -29,27 +29,27 @@ OUTER: Any = Isolation(minimum="posix-basic", bubblewrap="auto")
 NONE = sandbox.Layers(())
 
 
-def milliseconds(work: Callable[[], object]) -> float:
+def measure_call(work: Callable[[], object]) -> float:
     """Wall time of one call."""
     begin = time.perf_counter()
     work()
     return (time.perf_counter() - begin) * 1000
 
 
-def ways() -> dict[str, tuple[Isolation, sandbox.Layers]]:
+def list_ways() -> dict[str, tuple[Isolation, sandbox.Layers]]:
     """How a worker can be started here: bare, and with one layer more each time."""
-    found = {"bare child": (BARE, NONE)}
+    ways = {"bare child": (BARE, NONE)}
     for count in range(1, len(confine.LAYERS) + 1):
-        found[f"+ {confine.LAYERS[count - 1]}"] = (BARE, sandbox.Layers(confine.LAYERS[:count]))
+        ways[f"+ {confine.LAYERS[count - 1]}"] = (BARE, sandbox.Layers(confine.LAYERS[:count]))
     if bubblewrap.wrap_command([], ROOT, OUTER):
-        found["+ bubblewrap"] = (OUTER, sandbox.ALL)
-    return found
+        ways["+ bubblewrap"] = (OUTER, sandbox.ALL)
+    return ways
 
 
-def measured(folder: Path, runs: int) -> dict[str, list[float]]:
-    """Milliseconds of each way, `runs` times, after one round that counts for nothing."""
+def measure(folder: Path, runs: int) -> dict[str, list[float]]:
+    """Milliseconds of each way, `runs` times, after one round that is not counted."""
     plan = make_source_record(reader.read(folder))["plan"]
-    times: dict[str, list[float]] = {name: [] for name in ways()}
+    times: dict[str, list[float]] = {name: [] for name in list_ways()}
     with tempfile.TemporaryDirectory(prefix="bench-isolation-") as scratch:
         (Path(scratch) / "empty").mkdir()
         (Path(scratch) / "plan.json").write_text(canonical_json.compact(plan))
@@ -57,8 +57,8 @@ def measured(folder: Path, runs: int) -> dict[str, list[float]]:
         arguments = [str(Path(scratch) / "plan.json"), str(folder), str(mutants)]
         given: Any = (sandbox.MODEL, arguments, Path(scratch) / "empty", Limits())
         for turn in range(runs + 1):
-            for name, (isolation, layers) in ways().items():
-                took = milliseconds(lambda: sandbox.run(*given, isolation, layers=layers))  # noqa: B023  # called now
+            for name, (isolation, layers) in list_ways().items():
+                took = measure_call(lambda: sandbox.run(*given, isolation, layers=layers))  # noqa: B023  # called now
                 if turn:
                     times[name].append(took)
     return times
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--lesson", type=Path, default=ROOT / "tests" / "lessons" / "tiny-affine", help="its folder")
     parser.add_argument("--check", action="store_true", help="exit 1 when the aim is missed")
     options = parser.parse_args()
-    times = measured(options.lesson, options.runs)
+    times = measure(options.lesson, options.runs)
     print(f"{'median of ' + str(options.runs):20} {'ms':>8} {'more':>7}   smallest … largest")
     for name, values in times.items():
         # Pairs of one round: what slows the machine down for a while slows both of a pair.

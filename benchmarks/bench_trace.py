@@ -2,7 +2,7 @@
 
 Run as `python benchmarks/bench_trace.py [--runs 5] [--check]`. The other two tools are in benchmarks/requirements.txt;
 without them the script says what is missing and prints our own figures. Each tool runs in a process of its own (one of
-them wraps all of torch for good) and the rounds are interleaved, so that a machine that slows down slows every row
+them wraps all of torch permanently) and the rounds are interleaved, so that a machine that slows down slows every row
 alike; only the ratios mean anything on another machine.
 
 What counts as tracing: for us the watched call, the copies of all recorded tensors and the projected graph; for
@@ -124,7 +124,7 @@ class Model:
 
 
 def models() -> list[Model]:
-    """The three models, freshly drawn."""
+    """The three models, newly initialised."""
     torch.manual_seed(0)
     sentence = (torch.arange(5)[None], torch.randn(1, 8), torch.ones(1, dtype=torch.int64))
     row = (torch.randn(2, 8),)

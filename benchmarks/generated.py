@@ -1,7 +1,7 @@
 """Makes many different lessons out of the real ones, for benchmarks that need a large site.
 
 Each is a real lesson under another slug, with its own title and a line of its own in the model's source: it is another
-revision in every respect, so nothing of it can be passed over, and it takes the time that a real lesson takes.
+revision in every respect, so none of its steps can be skipped, and it takes the time that a real lesson takes.
 """
 
 import re
@@ -12,14 +12,14 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 
 
-def originals(only: str | None = None) -> list[Path]:
+def list_originals(only: str | None = None) -> list[Path]:
     """The folders of the project's own lessons; with `only` that one."""
-    found = sorted(recipe.parent for recipe in PROJECT.glob("lessons/*/lesson.yaml"))
-    return [folder for folder in found if only in (None, folder.name)]
+    folders = sorted(recipe.parent for recipe in PROJECT.glob("lessons/*/lesson.yaml"))
+    return [folder for folder in folders if only in (None, folder.name)]
 
 
-def make(lessons: Path, count: int, sources: Sequence[Path]) -> list[str]:
-    """Write `count` lessons below `lessons`, taking turns over the sources; answers their slugs."""
+def make_lessons(lessons: Path, count: int, sources: Sequence[Path]) -> list[str]:
+    """Write `count` lessons below `lessons`, taking the sources in turn; returns their slugs."""
     slugs = []
     for number in range(count):
         source = sources[number % len(sources)]
@@ -33,10 +33,10 @@ def make(lessons: Path, count: int, sources: Sequence[Path]) -> list[str]:
 
 
 def vary(folder: Path, slug: str, number: int) -> None:
-    """Make a copied lesson another one."""
+    """Make a copied lesson different from its source."""
     recipe = folder / "lesson.yaml"
     text = re.sub(r"(?m)^slug: .*$", f"slug: {slug}", recipe.read_text(encoding="utf-8"))
-    text = re.sub(r"(?m)^title: .*$", lambda found: f"{found[0]} ({number})", text)
+    text = re.sub(r"(?m)^title: .*$", lambda match: f"{match[0]} ({number})", text)
     recipe.write_text(text, encoding="utf-8")
     file = re.search(r"(?m)^model:\s*(?:\{[^}]*?|\n\s+)file: *([\w./]+)", text)
     model = folder / (file[1] if file else "model.py")
@@ -44,14 +44,14 @@ def vary(folder: Path, slug: str, number: int) -> None:
         source.write(f"\n# Variation {number}.\n")
 
 
-def edit(folder: Path) -> None:
-    """What a curator does between two saves: another word in the title."""
+def edit_title(folder: Path) -> None:
+    """Edit a lesson as a curator does: another word in the title."""
     recipe = folder / "lesson.yaml"
     recipe.write_text(re.sub(r"(?m)^title: ", "title: New ", recipe.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def edit_model(folder: Path) -> None:
-    """The same in the model's source, so that the lesson runs again."""
+    """Edit the model's source, so that the lesson runs again."""
     for path in sorted(folder.glob("*.py")):
         if path.name != "checks.py":
             with path.open("a", encoding="utf-8") as source:

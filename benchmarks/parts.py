@@ -1,4 +1,4 @@
-"""Where a lesson's time goes: the steps of one lesson after the other in one process, its libraries already there."""
+"""Where a lesson's time goes: its steps one after the other in one process, with the libraries loaded before."""
 
 import statistics
 import time
@@ -17,18 +17,17 @@ PARTS = (
 )  # fmt: skip
 
 
-def measured(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
+def measure_parts(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
     """Milliseconds on the wall of each part, as means over the lessons `sources`."""
     config = Config(lessons=str(sources[0].parent), work=str(scratch))
     rendering.warm()
-    found: list[Mapping[str, float]] = []
     with sandbox.keep_servers():
-        _one(config, sources[0])  # loads the libraries
-        found = [_one(config, source) for source in sources]
-    return {name: statistics.mean(told[name] for told in found) for name in PARTS}
+        _measure_lesson(config, sources[0])  # loads the libraries
+        lessons = [_measure_lesson(config, source) for source in sources]
+    return {name: statistics.mean(lesson[name] for lesson in lessons) for name in PARTS}
 
 
-def _one(config: Config, folder: Path) -> dict[str, float]:
+def _measure_lesson(config: Config, folder: Path) -> dict[str, float]:
     work = steps.open_build(config, folder.name)
     took = {name: _median(lambda name=name: steps.perform(work, name, again=True)) for name in steps.STEPS}
     alone = {**work.source, "plan": {**work.source["plan"], "mutants": []}}
@@ -48,8 +47,8 @@ def _median(act: Callable[[], Any]) -> float:
     return 1000 * statistics.median(took)
 
 
-def table(found: Mapping[str, float]) -> str:
+def format_table(parts: Mapping[str, float]) -> str:
     """The parts as Markdown."""
     lines = ["| a lesson's time, one process alone | ms |", "|---|---:|"]
-    lines += [f"| {name} | {took:.0f} |" for name, took in found.items()]
-    return "\n".join([*lines, f"| together | {sum(found.values()):.0f} |"])
+    lines += [f"| {name} | {took:.0f} |" for name, took in parts.items()]
+    return "\n".join([*lines, f"| together | {sum(parts.values()):.0f} |"])

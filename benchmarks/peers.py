@@ -19,13 +19,13 @@ from lessonpress.build import source_record
 from lessonpress.lesson import reader
 
 PROJECT = Path(__file__).resolve().parents[1]
-PLACE = PROJECT / "work" / "benchmarks" / "venv"
+ENVIRONMENT = PROJECT / "work" / "benchmarks" / "venv"
 SIZES = (1, 20)
 SCRIPT = '''"""
 Lesson {number}
 =========
 
-Runs the model and draws what comes out.
+Runs the model and draws its output.
 """
 import json, sys
 import matplotlib
@@ -66,37 +66,37 @@ rule draw:
 """
 
 
-def python() -> str:
-    """The peers' interpreter; their environment is made when it is not there."""
-    found = PLACE / "bin" / "python"
-    stamp = PLACE / "installed.txt"
+def make_environment() -> str:
+    """The Python of the other programs; their environment is made where it is missing."""
+    interpreter = ENVIRONMENT / "bin" / "python"
+    stamp = ENVIRONMENT / "installed.txt"
     wanted = (PROJECT / "benchmarks" / "requirements.txt").read_text(encoding="utf-8")
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         print("making the environment of the other programs", flush=True)
-        shutil.rmtree(PLACE, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
-        packages = next(PLACE.glob("lib/python*/site-packages"))
-        # Ours after its own: the same torch is measured everywhere.
+        shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
+        packages = next(ENVIRONMENT.glob("lib/python*/site-packages"))
+        # Our packages come after its own, so that the same torch is measured everywhere.
         (packages / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n{PROJECT / 'src'}\n", encoding="utf-8")
         requirements = str(PROJECT / "benchmarks" / "requirements.txt")
-        subprocess.run([str(found), "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
+        subprocess.run([str(interpreter), "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
         stamp.write_text(wanted, encoding="utf-8")
-    return str(found)
+    return str(interpreter)
 
 
-def measured(scratch: Path, sources: Sequence[Path], cores: int) -> Iterator[tuple[str, Took]]:
-    """Every peer at 1 and at 20 lessons, cold: its name with the number, and what it took."""
-    interpreter = python()
+def measure_peers(scratch: Path, sources: Sequence[Path], cores: int) -> Iterator[tuple[str, Took]]:
+    """Measure every program at 1 and at 20 lessons, cold: its name with the number, and what it took."""
+    interpreter = make_environment()
     for count in SIZES:
-        for name, run in (("sphinx-gallery", gallery), ("nbconvert --execute", notebooks), ("plain script", plain)):
+        for name, run in PROGRAMS.items():
             folder = Path(tempfile.mkdtemp(dir=scratch))
-            took = run(folder, plans(folder, sources, count), interpreter, cores)
+            took = run(folder, write_plans(folder, sources, count), interpreter, cores)
             yield f"{name}, {count} lesson{'s' * (count > 1)}", took
             shutil.rmtree(folder)
 
 
-def plans(folder: Path, sources: Sequence[Path], count: int) -> list[tuple[Path, Path]]:
-    """A lesson's folder and its plan, for each of `count` lessons, taking turns over the sources."""
+def write_plans(folder: Path, sources: Sequence[Path], count: int) -> list[tuple[Path, Path]]:
+    """A lesson's folder and its plan, for each of `count` lessons, taking the sources in turn."""
     out = []
     for number in range(count):
         source = sources[number % len(sources)]
@@ -107,7 +107,7 @@ def plans(folder: Path, sources: Sequence[Path], count: int) -> list[tuple[Path,
     return out
 
 
-def scripts(folder: Path, lessons: Sequence[tuple[Path, Path]], save: str) -> list[Path]:
+def write_scripts(folder: Path, lessons: Sequence[tuple[Path, Path]], save: str) -> list[Path]:
     """Write one script for each lesson."""
     (folder / "examples").mkdir()
     out = []
@@ -120,29 +120,32 @@ def scripts(folder: Path, lessons: Sequence[tuple[Path, Path]], save: str) -> li
     return out
 
 
-def gallery(folder: Path, lessons: Sequence[tuple[Path, Path]], interpreter: str, cores: int) -> Took:
+def run_gallery(folder: Path, lessons: Sequence[tuple[Path, Path]], interpreter: str, cores: int) -> Took:
     """sphinx-gallery: all scripts in one process."""
-    scripts(folder, lessons, "plt.show()")
+    write_scripts(folder, lessons, "plt.show()")
     (folder / "examples" / "README.txt").write_text("Lessons\n=======\n", encoding="utf-8")
     (folder / "conf.py").write_text(CONF, encoding="utf-8")
     (folder / "index.rst").write_text("Lessons\n=======\n\n.. toctree::\n\n   gallery/index\n", encoding="utf-8")
-    return watched.run((interpreter, "-m", "sphinx", "-q", "-b", "html", ".", "html"), folder)
+    return watched.measure_command((interpreter, "-m", "sphinx", "-q", "-b", "html", ".", "html"), folder)
 
 
-def notebooks(folder: Path, lessons: Sequence[tuple[Path, Path]], interpreter: str, cores: int) -> Took:
+def run_notebooks(folder: Path, lessons: Sequence[tuple[Path, Path]], interpreter: str, cores: int) -> Took:
     """nbconvert: a kernel for each notebook."""
-    for path in scripts(folder, lessons, "plt.show()"):
+    for path in write_scripts(folder, lessons, "plt.show()"):
         cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": None, "outputs": [],
                 "source": path.read_text(encoding="utf-8").replace('matplotlib.use("Agg")', "")}  # fmt: skip
-        told = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-        path.with_suffix(".ipynb").write_text(json.dumps(told), encoding="utf-8")
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        path.with_suffix(".ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     files = [str(path.relative_to(folder)) for path in sorted(folder.glob("examples/*.ipynb"))]
-    return watched.run((interpreter, "-m", "nbconvert", "--execute", "--to", "html", *files), folder)
+    return watched.measure_command((interpreter, "-m", "nbconvert", "--execute", "--to", "html", *files), folder)
 
 
-def plain(folder: Path, lessons: Sequence[tuple[Path, Path]], interpreter: str, cores: int) -> Took:
+def run_plain_scripts(folder: Path, lessons: Sequence[tuple[Path, Path]], interpreter: str, cores: int) -> Took:
     """Snakemake with one job a lesson, each a Python process that imports torch and draws."""
-    scripts(folder, lessons, "plt.savefig({picture!r})")
+    write_scripts(folder, lessons, "plt.savefig({picture!r})")
     (folder / "out").mkdir()
     (folder / "Snakefile").write_text(SNAKEFILE.replace("PYTHON", interpreter), encoding="utf-8")
-    return watched.run((sys.executable, "-m", "snakemake", "--cores", str(cores)), folder)
+    return watched.measure_command((sys.executable, "-m", "snakemake", "--cores", str(cores)), folder)
+
+
+PROGRAMS = {"sphinx-gallery": run_gallery, "nbconvert --execute": run_notebooks, "plain script": run_plain_scripts}

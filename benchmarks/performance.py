@@ -19,7 +19,7 @@ MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
 @dataclass(frozen=True)
 class Row:
-    """A figure, and what is said about it: the number that has an aim, the aim, and its unit."""
+    """A figure, the number derived from it that has an aim, the aim, and the number's unit."""
 
     name: str
     figure: float
@@ -32,7 +32,7 @@ class Row:
         return self.measure <= self.aim
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """The facts that seconds depend on, in a sentence."""
     cpu = "unknown processor"
     if os.path.exists("/proc/cpuinfo"):
@@ -43,23 +43,24 @@ def machine() -> str:
             f"Python {platform.python_version()}, {packages}; load at the end {os.getloadavg()[0]:.1f}")  # fmt: skip
 
 
-def table(rows: Sequence[Row], found: Mapping[str, Took], sources: int, cores: int, runs: int) -> str:
-    """The whole as Markdown."""
+def format_table(rows: Sequence[Row], figures: Mapping[str, Took], sources: int, cores: int, runs: int) -> str:
+    """The figures and their aims as Markdown."""
     kind = "the real lesson" if sources == 1 else f"{sources} real lessons in turn"
-    lines = [f"Measured on {machine()}. `--cores {cores}`, {kind}, medians of {runs} where a run is short.", "",
+    how = f"`--cores {cores}`, {kind}, medians of {runs} where a run is short"
+    lines = [f"Measured on {describe_machine()}. {how}.", "",
              "| aim | figure | measured | aim | |", "|---|---:|---:|---:|---|"]  # fmt: skip
     for row in rows:
         mark = "met" if row.met() else "**missed**"
         lines.append(f"| {row.name} | {row.figure:.2f} | {row.measure:.2f} {row.unit} | {row.aim:g} | {mark} |")
     lines += ["", "| everything measured | wall, s | processor, s | memory of all processes, MiB |",
               "|---|---:|---:|---:|"]  # fmt: skip
-    for name, took in found.items():
+    for name, took in figures.items():
         memory = f"{took.memory:.0f}" if took.memory else ""
         lines.append(f"| {name} | {took.wall:.2f} | {took.processor:.2f} | {memory} |")
-    return "\n".join([*lines, "", weight()])
+    return "\n".join([*lines, "", describe_sizes()])
 
 
-def weight() -> str:
+def describe_sizes() -> str:
     """How heavy the project's own published pages are."""
     pages = [path.stat().st_size / 1024 for path in PROJECT.glob("results/models/*/*/index.html")]
     whole = [sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file()) / 1024
@@ -70,7 +71,7 @@ def weight() -> str:
             f"bundle {statistics.median(whole):.0f} KiB (largest {max(whole):.0f}); {len(pages)} weighed.")  # fmt: skip
 
 
-def write(text: str) -> None:
+def write_table(text: str) -> None:
     """Put the table between its marks in docs/performance.md."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])

@@ -21,7 +21,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks import generated, parts, peers, performance, watched  # noqa: E402  # found beside this file's folder
+from benchmarks import generated, parts, peers, performance, watched  # noqa: E402  # the folder that holds this one must be in the path first
 from benchmarks.performance import Row  # noqa: E402
 from benchmarks.watched import Took  # noqa: E402
 
@@ -35,126 +35,127 @@ MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' +
 BEFORE = ", before"  # how the rows of another commit end
 BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
 ALIKE = 200  # lessons that are measured in rows without an aim: more of the same say nothing new
-HOUSE = ("Snakefile", "config.yaml", "workflow", "profiles")
+FILES = ("Snakefile", "config.yaml", "workflow", "profiles")
 
 
 @dataclass
 class Bench:
-    """What a session measures with, and what it has found."""
+    """What a session measures with, and what it has measured."""
 
     scratch: Path
     sources: Sequence[Path]
     cores: int
     runs: int
     before: Path | None = None  # another commit's checkout, measured in the same turns
-    found: dict[str, Took] = field(default_factory=dict)
+    figures: dict[str, Took] = field(default_factory=dict)
 
     def note(self, name: str, took: Took) -> Took:
-        """Keep a figure and say it at once: the whole takes a while."""
-        self.found[name] = took
+        """Keep a figure and print it at once: the whole takes a while."""
+        self.figures[name] = took
         memory = f", {took.memory:.0f} MiB" if took.memory else ""
         print(f"{name:44} {took.wall:8.2f} s, {took.processor:8.2f} s of processor{memory}", flush=True)
         return took
 
     def median(self, name: str, times: int, act: Callable[[], Took]) -> Took:
-        """Do something several times, and keep the median run."""
-        return self.note(name, middle([act() for _ in range(times)]))
+        """Do something several times, and keep the figure of the median run."""
+        return self.note(name, find_median([act() for _ in range(times)]))
 
     def snakemake(self, folder: Path, *targets: str, memory: bool = False, python: str = sys.executable) -> Took:
         """Run Snakemake as a curator does."""
         command = (python, "-m", "snakemake", "--cores", str(self.cores), *targets)
-        return watched.run(command, folder, memory=memory)
+        return watched.measure_command(command, folder, memory=memory)
 
     def sides(self) -> dict[str, Path]:
-        """What is measured: this checkout, and the one before where there is one; by what its rows end in."""
+        """What is measured: this checkout, and another commit's where there is one, by the end of its rows' names."""
         return {"": PROJECT, **({BEFORE: self.before} if self.before else {})}
 
-    def house(self, count: int, sources: Sequence[Path] = (), project: Path = PROJECT) -> Path:
-        """A repository with so many lessons, made from `sources` (by default from all), and nothing published."""
+    def make_repository(self, count: int, sources: Sequence[Path] = (), project: Path = PROJECT) -> Path:
+        """Make a repository of `count` lessons from `sources` (by default from all), with nothing published."""
         folder = Path(tempfile.mkdtemp(prefix=f"{count}-", dir=self.scratch))
-        for name in HOUSE:
+        for name in FILES:
             source = project / name
             shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy(source, folder / name)
-        generated.make(folder / "lessons", count, sources or self.sources)
+        generated.make_lessons(folder / "lessons", count, sources or self.sources)
         return folder
 
 
-def middle(runs: Sequence[Took]) -> Took:
+def find_median(runs: Sequence[Took]) -> Took:
     """The run whose wall time is the median."""
     wall = statistics.median_low([run.wall for run in runs])
     return next(run for run in runs if run.wall == wall)
 
 
-def floors(bench: Bench) -> None:
-    """A bare Snakemake run of one job, an import of torch, and one lesson, in turns; each the median of its runs."""
-    found: dict[str, list[Took]] = {}
+def measure_floors(bench: Bench) -> None:
+    """Measure a bare Snakemake run of one job, an import of torch, and one lesson, in turns; keep the median runs."""
+    runs_by_name: dict[str, list[Took]] = {}
     for _ in range(bench.runs + 1):
         folder = Path(tempfile.mkdtemp(dir=bench.scratch))
         (folder / "Snakefile").write_text(BARE)
         for name, took in (
             ("bare Snakemake, one echo job", bench.snakemake(folder)),
-            ("python -c 'import torch'", watched.run((sys.executable, "-c", "import torch"), folder)),
+            ("python -c 'import torch'", watched.measure_command((sys.executable, "-c", "import torch"), folder)),
             ("bare Snakemake, nothing to do", bench.snakemake(folder)),
         ):
-            found.setdefault(name, []).append(took)
+            runs_by_name.setdefault(name, []).append(took)
         shutil.rmtree(folder)
         for side, project in bench.sides().items():
-            house, python = bench.house(1, project=project), python_of(project)
-            found.setdefault(f"1 lesson, cold{side}", []).append(bench.snakemake(house, python=python))
-            found.setdefault(f"1 lesson, nothing to do{side}", []).append(bench.snakemake(house, python=python))
-            shutil.rmtree(house)
-    for name, runs in found.items():
-        bench.note(name, middle(runs[1:]))  # the first turn fills caches
+            repository, python = bench.make_repository(1, project=project), find_python(project)
+            for row in ("1 lesson, cold", "1 lesson, nothing to do"):
+                took = bench.snakemake(repository, python=python)
+                runs_by_name.setdefault(f"{row}{side}", []).append(took)
+            shutil.rmtree(repository)
+    for name, runs in runs_by_name.items():
+        bench.note(name, find_median(runs[1:]))  # the first turn fills caches
 
 
-def site(bench: Bench, count: int) -> None:
-    """A site of `count` lessons: cold, at rest, after each kind of edit, verified."""
-    houses = {side: bench.house(count, project=project) for side, project in bench.sides().items()}
+def measure_site(bench: Bench, count: int) -> None:
+    """Measure a site of `count` lessons: cold, with nothing to do, after each kind of edit, verified."""
+    folders = {side: bench.make_repository(count, project=project) for side, project in bench.sides().items()}
     for side, project in bench.sides().items():
-        took = bench.snakemake(houses[side], memory=True, python=python_of(project))
+        took = bench.snakemake(folders[side], memory=True, python=find_python(project))
         bench.note(f"{count} lessons, cold{side}", took)
-        pages = sorted(houses[side].glob("results/models/*/*/index.html"))
+        pages = sorted(folders[side].glob("results/models/*/*/index.html"))
         assert len(pages) == count, f"{len(pages)} pages of {count}"
-    turns(bench, f"{count} lessons, nothing to do", houses)
-    for name, change in (("words", generated.edit), ("model", generated.edit_model)):
-        turns(bench, f"{count} lessons, one lesson's {name} edited", houses,
+    measure_in_turns(bench, f"{count} lessons, nothing to do", folders)
+    for name, change in (("words", generated.edit_title), ("model", generated.edit_model)):
+        measure_in_turns(bench, f"{count} lessons, one lesson's {name} edited", folders,
               lambda folder, change=change: change(sorted((folder / "lessons").iterdir())[count // 2]))  # fmt: skip
-    folder = houses[""]
+    folder = folders[""]
     if count <= ALIKE:
         bench.note(f"{count} lessons, verified", bench.snakemake(folder, "verify", memory=True))
         bench.note(f"{count} lessons, all rendered again", bench.snakemake(folder, "-R", "render"))
-    for house in houses.values():
-        shutil.rmtree(house)
+    for folder in folders.values():
+        shutil.rmtree(folder)
 
 
-def turns(
-    bench: Bench, name: str, houses: Mapping[str, Path], change: Callable[[Path], None] = lambda folder: None
+def measure_in_turns(
+    bench: Bench, name: str, folders: Mapping[str, Path], change: Callable[[Path], None] = lambda folder: None
 ) -> None:  # fmt: skip
     """Change something and run Snakemake, several times, each side in turn; keep the median runs."""
-    found: dict[str, list[Took]] = {side: [] for side in houses}
+    runs_by_side: dict[str, list[Took]] = {side: [] for side in folders}
     for _ in range(bench.runs):
         for side, project in bench.sides().items():
-            change(houses[side])
-            found[side].append(bench.snakemake(houses[side], python=python_of(project)))
-    for side, runs in found.items():
-        bench.note(f"{name}{side}", middle(runs))
+            change(folders[side])
+            runs_by_side[side].append(bench.snakemake(folders[side], python=find_python(project)))
+    for side, runs in runs_by_side.items():
+        bench.note(f"{name}{side}", find_median(runs))
 
 
-def python_of(project: Path) -> str:
+def find_python(project: Path) -> str:
     """The Python of a checkout's own environment."""
     own = project / ".venv" / "bin" / "python"
     return sys.executable if project == PROJECT else str(own)
 
 
-def alike(bench: Bench, count: int) -> None:
-    """A site of one lesson's variations, the one that "1 lesson" measures: a lesson more costs just as much."""
-    folder = bench.house(count, bench.sources[:1])
+def measure_variations(bench: Bench, count: int) -> None:
+    """Measure a site of variations of the lesson that "1 lesson" measures: each further lesson costs just as much."""
+    folder = bench.make_repository(count, bench.sources[:1])
     bench.note(f"{count} lessons of one kind, cold", bench.snakemake(folder))
     shutil.rmtree(folder)
 
 
-def bare_graph(bench: Bench, count: int) -> None:
-    """Snakemake itself with as many jobs for each lesson as we have, each an output, and nothing to do."""
+def measure_bare_graph(bench: Bench, count: int) -> None:
+    """Measure Snakemake itself with as many jobs for each lesson as we have, each with an output, and nothing to do."""
     folder = _bare_chain(bench, count)
     (folder / "out").mkdir()
     for name in CHAIN:
@@ -164,8 +165,8 @@ def bare_graph(bench: Bench, count: int) -> None:
     shutil.rmtree(folder)
 
 
-def bare_jobs(bench: Bench, count: int) -> None:
-    """The same with every `cp` to do: what a rule for every step costs before a step of ours has begun."""
+def measure_bare_jobs(bench: Bench, count: int) -> None:
+    """Measure the same with every `cp` to do: what a rule for every step costs before a step of ours has begun."""
     folder = _bare_chain(bench, count)
     bench.note(f"bare Snakemake, {len(CHAIN) * count} jobs", bench.snakemake(folder))
     shutil.rmtree(folder)
@@ -183,35 +184,35 @@ def _bare_chain(bench: Bench, count: int) -> Path:
 
 
 def bare_row(count: int) -> str:
-    """What the row of `bare_graph` is called."""
+    """The name of the row of `measure_bare_graph`."""
     return f"bare Snakemake, {len(CHAIN) * count} jobs, nothing to do"
 
 
-def rows(bench: Bench, sizes: Sequence[int]) -> list[Row]:
+def list_aims(bench: Bench, sizes: Sequence[int]) -> list[Row]:
     """The figures beside their aims."""
-    found = {name: took.wall for name, took in bench.found.items()}
-    floor = found["bare Snakemake, one echo job"] + found["python -c 'import torch'"]
-    one = found["1 lesson, cold"]
+    walls = {name: took.wall for name, took in bench.figures.items()}
+    floor = walls["bare Snakemake, one echo job"] + walls["python -c 'import torch'"]
+    one = walls["1 lesson, cold"]
     out = [Row("one lesson, cold", one, one / floor, 1.15, "× (bare Snakemake run + import torch)")]
     for size in (size for size in sizes if size > 1):
-        further = (found[f"{size} lessons, cold"] - one) / (size - 1)
-        out.append(_beside(bench, f"each further of {size} lessons", further, BATCHES, 1.15, lambda size=size: (
-            found[f"{size} lessons, cold{BEFORE}"] - found[f"1 lesson, cold{BEFORE}"]) / (size - 1)))  # fmt: skip
+        further = (walls[f"{size} lessons, cold"] - one) / (size - 1)
+        out.append(_compare(bench, f"each further of {size} lessons", further, BATCHES, 1.15, lambda size=size: (
+            walls[f"{size} lessons, cold{BEFORE}"] - walls[f"1 lesson, cold{BEFORE}"]) / (size - 1)))  # fmt: skip
         for name in ("words", "model"):
             row = f"{size} lessons, one lesson's {name} edited"
             if bench.before:
-                out.append(_beside(bench, row, found[row], 0, 1.1, lambda row=row: found[f"{row}{BEFORE}"]))
-        memory = bench.found[f"{size} lessons, cold"].memory
+                out.append(_compare(bench, row, walls[row], 0, 1.1, lambda row=row: walls[f"{row}{BEFORE}"]))
+        memory = bench.figures[f"{size} lessons, cold"].memory
         out.append(Row(f"memory of all processes, {size} lessons", memory, memory, 1024 + 512 * bench.cores, "MiB"))
     largest = max(sizes)
     if largest > 1:
-        idle, bare = found[f"{largest} lessons, nothing to do"], found[bare_row(largest)]
+        idle, bare = walls[f"{largest} lessons, nothing to do"], walls[bare_row(largest)]
         unit = f"× bare Snakemake, {len(CHAIN) * largest} jobs"
         out.append(Row(f"nothing to do, {largest} lessons", idle, idle / bare, 1.4, unit))
     return out
 
 
-def _beside(bench: Bench, name: str, figure: float, then: float, aim: float, before: Callable[[], float]) -> Row:
+def _compare(bench: Bench, name: str, figure: float, then: float, aim: float, before: Callable[[], float]) -> Row:
     """A figure as a ratio to the other commit's of the same session, or to what that one once took."""
     if bench.before:
         return Row(name, figure, figure / before(), aim, "× the commit before")
@@ -232,31 +233,31 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="exit 1 when an aim is missed")
     options = parser.parse_args()
     sizes = sorted({1, *(options.sizes or ((1, 20) if options.quick else (1, 20, 200, 1000)))})
-    sources = generated.originals(options.only)
+    sources = generated.list_originals(options.only)
     if not sources:
         parser.error(f"lessons/{options.only or '*'}: no such lesson")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         before = options.before.resolve() if options.before else None
         bench = Bench(Path(scratch), sources, options.cores, options.runs, before)
-        floors(bench)
+        measure_floors(bench)
         if not (options.quick or options.no_peers):
-            for name, took in peers.measured(Path(scratch), sources, options.cores):
+            for name, took in peers.measure_peers(Path(scratch), sources, options.cores):
                 bench.note(name, took)
         for size in sizes[1:]:
             if size <= ALIKE:
-                alike(bench, size)
-                bare_jobs(bench, size)
-            site(bench, size)
+                measure_variations(bench, size)
+                measure_bare_jobs(bench, size)
+            measure_site(bench, size)
         if len(sizes) > 1:
-            bare_graph(bench, sizes[-1])
-        took = parts.measured(Path(scratch), sources)
-    told = rows(bench, sizes)
-    table = performance.table(told, bench.found, len(sources), options.cores, options.runs)
-    table += f"\n\n{parts.table(took)}"
+            measure_bare_graph(bench, sizes[-1])
+        took = parts.measure_parts(Path(scratch), sources)
+    aims = list_aims(bench, sizes)
+    table = performance.format_table(aims, bench.figures, len(sources), options.cores, options.runs)
+    table += f"\n\n{parts.format_table(took)}"
     print(f"\n{table}")
     if not (options.quick or options.no_write):
-        performance.write(table)
-    sys.exit(1 if options.check and not all(row.met() for row in told) else 0)
+        performance.write_table(table)
+    sys.exit(1 if options.check and not all(row.met() for row in aims) else 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs a command and tells what it took: wall time, processor time, and the memory of the whole tree of processes."""
+"""Runs a command and measures what it took: wall time, processor time, and the memory of the whole process tree."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-LOOK = 0.2  # seconds between two looks at the memory
+INTERVAL = 0.2  # seconds between two looks at the memory
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,10 @@ class Took:
     memory: float
 
 
-def run(command: Sequence[str], folder: Path, *, memory: bool = False, env: Mapping[str, str] | None = None) -> Took:
-    """Run a command in `folder`; one that fails ends the benchmark with its words.
+def measure_command(
+    command: Sequence[str], folder: Path, *, memory: bool = False, env: Mapping[str, str] | None = None
+) -> Took:  # fmt: skip
+    """Run a command in `folder`; one that fails ends the benchmark with its output.
 
     `memory` also looks at the tree's memory: shared pages are counted once, as the kernel's PSS has it.
     """
@@ -33,7 +35,7 @@ def run(command: Sequence[str], folder: Path, *, memory: bool = False, env: Mapp
                                stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})  # fmt: skip
     peak = [0.0]
     if memory:
-        threading.Thread(target=_look, args=(process, peak), daemon=True).start()
+        threading.Thread(target=_watch_memory, args=(process, peak), daemon=True).start()
     said, _ = process.communicate()
     wall = time.perf_counter() - start
     if process.returncode:
@@ -42,7 +44,7 @@ def run(command: Sequence[str], folder: Path, *, memory: bool = False, env: Mapp
 
 
 def _processor() -> float:
-    """Seconds of processor so far. On Linux the whole machine's: a killed worker's are in no parent's account."""
+    """Seconds of processor so far; on Linux the whole machine's, because no parent counts a killed worker's time."""
     try:
         with open("/proc/stat", encoding="ascii") as file:
             user, nice, system, _, _, irq, softirq, *_ = map(int, file.readline().split()[1:])
@@ -52,14 +54,15 @@ def _processor() -> float:
         return used.ru_utime + used.ru_stime
 
 
-def _look(process: subprocess.Popen[bytes], peak: list[float]) -> None:
+def _watch_memory(process: subprocess.Popen[bytes], peak: list[float]) -> None:
     while process.poll() is None:
-        roots = [process.pid, *_servers()]  # the servers of a run are no children of Snakemake's
-        peak[0] = max(peak[0], sum(_share(pid) for root in roots for pid in (root, *_below(root))) / 1024)
-        time.sleep(LOOK)
+        roots = [process.pid, *_list_servers()]  # the servers of a run are not children of Snakemake
+        tree = (pid for root in roots for pid in (root, *_list_descendants(root)))
+        peak[0] = max(peak[0], sum(map(_read_memory, tree)) / 1024)
+        time.sleep(INTERVAL)
 
 
-def _share(pid: int) -> int:
+def _read_memory(pid: int) -> int:
     """A process's share of memory in KiB."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
@@ -68,7 +71,7 @@ def _share(pid: int) -> int:
         return 0
 
 
-def _below(root: int) -> list[int]:
+def _list_descendants(root: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         try:
@@ -76,28 +79,28 @@ def _below(root: int) -> list[int]:
                 children.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(int(name))
         except (OSError, ValueError):
             continue
-    found, waiting = [], [root]
+    descendants, waiting = [], [root]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        descendants += below
         waiting += below
-    return found
+    return descendants
 
 
-def _servers() -> list[int]:
+def _list_servers() -> list[int]:
     """The processes that listen for the commands of a Snakemake run."""
-    found = []
+    servers = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = path.read_bytes().split(b"\0")
             own = int(path.parent.name)
             if b"lessonpress.cli.command_server" in words and not _is_forked(own):
-                found.append(own)
-    return found
+                servers.append(own)
+    return servers
 
 
 def _is_forked(pid: int) -> bool:
-    """Whether a process is a worker of such a one, which has the same command line."""
+    """Whether a process is a worker of such a server: workers have the same command line."""
     parent = (Path("/proc") / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[1].decode()
     with contextlib.suppress(OSError):
         return b"lessonpress.cli.command_server" in (Path("/proc") / parent / "cmdline").read_bytes().split(b"\0")

@@ -12,10 +12,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 
 def look_up_lazy_names() -> None:
-    """Set what a package imports only when it is first asked for, since pdoc looks at what is set already."""
-    for found in pkgutil.walk_packages(lessonpress.__path__, "lessonpress."):
-        if found.ispkg:
-            package = importlib.import_module(found.name)
+    """Import what a package imports only at its first use: pdoc sees only what is imported already."""
+    for module in pkgutil.walk_packages(lessonpress.__path__, "lessonpress."):
+        if module.ispkg:
+            package = importlib.import_module(module.name)
             for name in getattr(package, "__all__", ()):
                 setattr(package, name, getattr(package, name))
 

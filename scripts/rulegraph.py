@@ -1,4 +1,4 @@
-"""Put the picture of the rules into README.md, as Snakemake draws it: `make rulegraph`."""
+"""Put the graph of the rules into README.md, as Snakemake draws it: `make rulegraph`."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ README = PROJECT / "README.md"
 MARKS = ("<!-- rulegraph: begin -->", "<!-- rulegraph: end -->")
 
 
-def drawn() -> str:
+def draw_rules() -> str:
     """The rule graph as a Mermaid diagram, without Snakemake's colours: readers have light and dark pages."""
     command = [sys.executable, "-m", "snakemake", "--rulegraph", "mermaid-js"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
@@ -22,7 +22,7 @@ def drawn() -> str:
     return "\n".join(["```mermaid", "flowchart LR", *edges, "```"])
 
 
-def with_picture(text: str, picture: str) -> str:
+def insert_picture(text: str, picture: str) -> str:
     """A text with a picture between the marks."""
     before, _, rest = text.partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
@@ -30,4 +30,4 @@ def with_picture(text: str, picture: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(with_picture(README.read_text(encoding="utf-8"), drawn()), encoding="utf-8")
+    README.write_text(insert_picture(README.read_text(encoding="utf-8"), draw_rules()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas from the typed models that they follow: `make schemas`."""
+"""Write the JSON Schemas from the typed models: `make schemas`."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from lessonpress.lesson import recipe
 from lessonpress.revision import schema
 
 PROJECT = Path(__file__).resolve().parents[1]
-WRITTEN = {
+SCHEMAS = {
     "templates/manifest.schema.json": schema.make_schema, "templates/lesson.schema.json": recipe.schema,
     "workflow/schemas/config.schema.json": config.schema,
 }  # fmt: skip
 
 if __name__ == "__main__":
-    for name, made in WRITTEN.items():
-        (PROJECT / name).write_text(canonical_json.pretty(made()), encoding="utf-8")
+    for name, make in SCHEMAS.items():
+        (PROJECT / name).write_text(canonical_json.pretty(make()), encoding="utf-8")
