@@ -27,8 +27,8 @@ const recordedScale = (kind, at) => {
   return largestOf(own.flatMap((key) => data.figures[key].flat().map(numeric)));
 };
 const vectorSpan = (values) => {
-  const told = Object.entries(data.figures).filter(([key]) => key.split("/")[1] === "vectors").flatMap(([, lines]) => lines.flat().map(numeric));
-  return [Math.min(0, ...finite(told), ...finite(values)), Math.max(0, ...finite(told), ...finite(values))];
+  const recorded = Object.entries(data.figures).filter(([key]) => key.split("/")[1] === "vectors").flatMap(([, lines]) => lines.flat().map(numeric));
+  return [Math.min(0, ...finite(recorded), ...finite(values)), Math.max(0, ...finite(recorded), ...finite(values))];
 };
 const originals = new Map(); // what the page came with, to be put back
 const rangeOfFigure = (figure) => one("figcaption .range span", figure.closest("figure"));
@@ -60,32 +60,32 @@ const restore = (figure) => {
 };
 const paint = (figure, span) => {
   const { kind, at } = keyOf(figure);
-  const told = computing.figure(kind, at);
-  if (!told) return;
+  const computed = computing.figure(kind, at);
+  if (!computed) return;
   keep(figure);
-  const lines = shownOf(figure, told.numbers, told.shape);
-  cellsOf(figure).forEach((cell, i) => (cell.textContent = short(lines.flat()[i], told.whole)));
+  const lines = shownOf(figure, computed.numbers, computed.shape);
+  cellsOf(figure).forEach((cell, i) => (cell.textContent = short(lines.flat()[i], computed.whole)));
   if (isVector(figure)) {
     rowsOf(figure).forEach((line, i) => paintBar(line, lines[0][i], ...span));
     return;
   }
-  const largest = Math.max(recordedScale(kind, at), largestOf(told.numbers));
+  const largest = Math.max(recordedScale(kind, at), largestOf(computed.numbers));
   const picture = one("svg[data-frame]", figure);
   if (picture) {
     paintHeatmap(picture, lines, largest);
-    picture.setAttribute("aria-label", `Live values. ${extremes(told.numbers)}.`);
+    picture.setAttribute("aria-label", `Live values. ${extremes(computed.numbers)}.`);
   }
   const range = rangeOfFigure(figure);
-  if (range) range.textContent = `${scaleWords(told.numbers, largest)} · ${extremes(told.numbers)}`;
+  if (range) range.textContent = `${scaleWords(computed.numbers, largest)} · ${extremes(computed.numbers)}`;
 };
 const paintMetrics = () => {
   all(".case").forEach((section) => all(".metrics dd:not(.change)", section).forEach((term, i) => {
     term.dataset.recorded ??= term.textContent;
     term.dataset.exact ??= term.title;
     const moved = now.inputs && section.dataset.case === caseNow();
-    const told = moved ? computing.metric(i) : null;
-    term.textContent = moved ? (told ? short(told.value, told.whole) : "–") : term.dataset.recorded;
-    term.title = moved ? (told ? exact(told.value) : "Recorded only") : term.dataset.exact;
+    const metric = moved ? computing.metric(i) : null;
+    term.textContent = moved ? (metric ? short(metric.value, metric.whole) : "–") : term.dataset.recorded;
+    term.title = moved ? (metric ? exact(metric.value) : "Recorded only") : term.dataset.exact;
   }));
 };
 const repaint = () => {

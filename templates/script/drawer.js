@@ -35,11 +35,11 @@ const blockView = (block) => {
 };
 const nodeLink = (port) => button(portName(port), () => visit({ node: nodeOf(port) }), { className: "plain-button" });
 const numberView = (stop) => {
-  const told = explain(stop);
-  const inputs = told.inputs.filter((port) => !/^(param|buffer):/.test(port) || told.whole);
+  const explanation = explain(stop);
+  const inputs = explanation.inputs.filter((port) => !/^(param|buffer):/.test(port) || explanation.whole);
   return [
-    make("p", { className: "answer" }, make("span", {}, exact(told.value))),
-    ...told.blocks.map(blockView),
+    make("p", { className: "answer" }, make("span", {}, exact(explanation.value))),
+    ...explanation.blocks.map(blockView),
     inputs.length ? make("p", { className: "caption" }, "Reads ", inputs.flatMap((port, i) => [i ? ", " : "", nodeLink(port)])) : null,
   ];
 };

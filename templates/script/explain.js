@@ -126,13 +126,13 @@ export const moved = (args, place, out, step) => movedFrom(step.args[0].dict ? 2
 const explanationOf = (step) => EXPLAIN[step.op] ?? EXPLAIN_FAMILY[live.families[step.op]] ?? (() => null);
 const close = (a, b) => Object.is(a, b) || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b)) || (Number.isNaN(a) && Number.isNaN(b));
 const inputsOf = (step) => {
-  const found = [];
+  const ports = [];
   const look = (a) => {
     if (Array.isArray(a)) a.forEach(look);
-    else if (a && typeof a === "object") "slot" in a ? found.push(live.program.ports[a.slot]) : "dict" in a && look(Object.values(a.dict));
+    else if (a && typeof a === "object") "slot" in a ? ports.push(live.program.ports[a.slot]) : "dict" in a && look(Object.values(a.dict));
   };
   look(step.args);
-  return [...new Set(found)];
+  return [...new Set(ports)];
 };
 const GIVEN = {
   input: "This number is given: it is an input of the run.",

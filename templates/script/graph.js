@@ -11,12 +11,12 @@ export const graph = one(".graph");
 const pictures = new Map();
 let zoom = null; // null: as wide as there is room
 const nodesOf = () => all("g.node[data-id]", graph);
-// The module around a node: what its id tells, or else what the page was told.
+// The module around a node: as the page's data say, or else by the node's id.
 const parentOf = (id) => data.parents[id] ?? (/^\w+@(.*)#\d+$/.exec(id)?.[1] || id.slice(0, Math.max(0, id.lastIndexOf("."))));
 const shownAs = (id) => {
   for (let each = id; each; each = parentOf(each)) {
-    const found = all("g[data-id]", graph).find((element) => !element.matches(".edge") && (element.dataset.id === each || element.dataset.members?.split("\n").includes(each)));
-    if (found) return found;
+    const element = all("g[data-id]", graph).find((shape) => !shape.matches(".edge") && (shape.dataset.id === each || shape.dataset.members?.split("\n").includes(each)));
+    if (element) return element;
   }
   return null;
 };

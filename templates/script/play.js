@@ -34,8 +34,8 @@ const changed = (name, change) => {
 };
 const niceStep = (span) => 10 ** Math.floor(Math.log10(span / 100));
 const rangeOf = (name) => {
-  const told = live.control?.inputs.includes(name) ? live.control.range : null;
-  if (told) return told;
+  const range = live.control?.inputs.includes(name) ? live.control.range : null;
+  if (range) return range;
   const most = largestOf(Object.keys(live.cases).flatMap((id) => [...flat(caseData(id).inputs[name])]));
   return [-Math.max(1, most), Math.max(1, most)];
 };
@@ -44,30 +44,30 @@ const settings = (name) => {
   const whole = inputOf(name).kind !== FLOAT;
   return { min: low, max: high, step: whole ? 1 : niceStep(high - low), whole };
 };
-const slider = (told, label, act) => {
-  const input = make("input", { type: "range", min: told.min, max: told.max, step: told.whole ? 1 : "any", "aria-label": label });
-  input.addEventListener("input", () => act(told.whole ? input.valueAsNumber : Math.round(input.valueAsNumber / told.step) * told.step));
+const slider = (limits, label, act) => {
+  const input = make("input", { type: "range", min: limits.min, max: limits.max, step: limits.whole ? 1 : "any", "aria-label": label });
+  input.addEventListener("input", () => act(limits.whole ? input.valueAsNumber : Math.round(input.valueAsNumber / limits.step) * limits.step));
   input.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
     if (!by) return;
     event.preventDefault();
-    const next = Math.min(told.max, Math.max(told.min, input.valueAsNumber + by * Math.max(told.step, (told.max - told.min) / 60)));
+    const next = Math.min(limits.max, Math.max(limits.min, input.valueAsNumber + by * Math.max(limits.step, (limits.max - limits.min) / 60)));
     input.value = next;
-    act(told.whole ? Math.round(next) : Math.round(next / told.step) * told.step);
+    act(limits.whole ? Math.round(next) : Math.round(next / limits.step) * limits.step);
   });
   return input;
 };
 const tidy = (value) => Number(value.toPrecision(12));
-const field = (told, label, act) => {
-  const input = make("input", { type: "number", step: told.whole ? 1 : "any", "aria-label": label });
+const field = (limits, label, act) => {
+  const input = make("input", { type: "number", step: limits.whole ? 1 : "any", "aria-label": label });
   input.addEventListener("change", () => Number.isFinite(input.valueAsNumber) && act(input.valueAsNumber));
   return input;
 };
 const knob = (name, at, { sliding }) => {
-  const told = settings(name);
+  const limits = settings(name);
   const label = `${name}[${placeOf(at, inputOf(name).shape).join(", ")}]`;
   const act = (value) => changed(name, (numbers) => (numbers[at] = tidy(value)));
-  const parts = [sliding ? slider(told, `${label}, slider`, act) : null, field(told, label, act)].filter(Boolean);
+  const parts = [sliding ? slider(limits, `${label}, slider`, act) : null, field(limits, label, act)].filter(Boolean);
   knobs.push(() => {
     const value = flat(inputOf(name))[at];
     parts.forEach((part) => {
@@ -79,10 +79,10 @@ const knob = (name, at, { sliding }) => {
   return make("div", { className: "knob" }, make("span", { "aria-hidden": "true" }, place.join(", ") || "0"), parts);
 };
 const master = (name) => {
-  const told = settings(name);
+  const limits = settings(name);
   const size = sizeOf(inputOf(name).shape);
   const act = (value) => changed(name, (numbers) => numbers.fill(tidy(value)));
-  const input = slider(told, `All ${size} numbers of ${name}`, act);
+  const input = slider(limits, `All ${size} numbers of ${name}`, act);
   const shown = make("output", {});
   knobs.push(() => {
     const values = [...flat(inputOf(name))];

@@ -63,13 +63,13 @@ def _find_file(importer: Path, address: str) -> Path:
     """The file that an import names."""
     for prefix, folder in (("#page/", page_module("").parent), ("#replay/", REPLAY)):
         if address.startswith(prefix):
-            found = folder / address.removeprefix(prefix)
+            file = folder / address.removeprefix(prefix)
             break
     else:
-        found = (importer.parent / address).resolve()
-    if not found.is_file():
+        file = (importer.parent / address).resolve()
+    if not file.is_file():
         raise ValueError(f'{importer}: import from "{address}", and there is no such file')
-    return found
+    return file
 
 
 @cache
@@ -80,14 +80,14 @@ def read_definitions(path: Path) -> dict[str, str]:
     """
     text = read_module(path).text
     starts = list(_DEFINITION.finditer(text))
-    found: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     ends = [*(start.start() for start in starts[1:]), len(text)]
     for here, end in zip(starts, ends, strict=False):  # a module may define nothing
         name = here[1] or here[2]
-        if name in found:
+        if name in definitions:
             raise ValueError(f"{path}: {name} is defined twice")
-        found[name] = text[here.start() : end].rstrip()
-    return found
+        definitions[name] = text[here.start() : end].rstrip()
+    return definitions
 
 
 def order_modules(entries: Iterable[Path]) -> list[Path]:

@@ -33,13 +33,13 @@ class Step:
 
     def document(self) -> dict[str, Any]:
         """The step as JSON for interpreter.js."""
-        told: dict[str, Any] = {"layer": self.layer, "op": self.operation, "args": list(self.args)}
-        told["out"] = [[slot, list(shape)] for slot, shape in self.out]
+        document: dict[str, Any] = {"layer": self.layer, "op": self.operation, "args": list(self.args)}
+        document["out"] = [[slot, list(shape)] for slot, shape in self.out]
         if self.inplace:
-            told["inplace"] = True
+            document["inplace"] = True
         if self.guard is not None:
-            told |= {"guard": self.guard, "within": self.within}
-        return told
+            document |= {"guard": self.guard, "within": self.within}
+        return document
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ def run_step(step: Step, slots: dict[int, Array]) -> None:
     which the model decided has changed.
     """
     args = decode(list(step.args), slots)
-    found = leaves(perform(Bound(TABLE[step.operation], tuple(args), step.inplace), args))
+    arrays = leaves(perform(Bound(TABLE[step.operation], tuple(args), step.inplace), args))
     if step.guard is not None:
-        _guard(step, found)
-    if step.out and len(found) != len(step.out):
-        raise Unsupported(f"gives {len(found)} arrays, {len(step.out)} were recorded")
-    for (slot, shape), array in zip(step.out, found, strict=False):
+        _guard(step, arrays)
+    if step.out and len(arrays) != len(step.out):
+        raise Unsupported(f"gives {len(arrays)} arrays, {len(step.out)} were recorded")
+    for (slot, shape), array in zip(step.out, arrays, strict=False):
         if array.shape != shape:
             raise Unsupported(f"gives shape {list(array.shape)}, {list(shape)} was recorded")
         if array.dtype.kind == "i" and array.size and np.abs(array).max() > BEYOND:
@@ -115,10 +115,10 @@ def run_step(step: Step, slots: dict[int, Array]) -> None:
         slots[slot] = array
 
 
-def _guard(step: Step, found: list[Array]) -> None:
+def _guard(step: Step, arrays: list[Array]) -> None:
     """Unsupported when a value that the model read out is another than the recorded one."""
     held = np.asarray([decode(part, {}) for part in step.guard], dtype=np.float64)
-    seen = np.concatenate([x.reshape(-1) for x in found]).astype(np.float64) if found else held[:0]
+    seen = np.concatenate([x.reshape(-1) for x in arrays]).astype(np.float64) if arrays else held[:0]
     if seen.shape != held.shape or not np.allclose(seen, held, rtol=step.within, atol=step.within, equal_nan=True):
         raise Unsupported("the model decides by this value, and it is another than the recorded one")
 

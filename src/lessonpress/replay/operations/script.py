@@ -38,11 +38,11 @@ def explanations() -> frozenset[str]:
 def _entries(table: str, paths: Iterable[Path]) -> list[str]:
     """What the files enter into a table. Raises ValueError for an entry that is made twice."""
     start = f"{table}."
-    found = [name.removeprefix(start) for path in paths for name in script_modules.read_definitions(path)
+    names = [name.removeprefix(start) for path in paths for name in script_modules.read_definitions(path)
              if name.startswith(start)]  # fmt: skip
-    if len(found) != len(set(found)):
-        raise ValueError(f"made twice: {sorted({start + name for name in found if found.count(name) > 1})}")
-    return found
+    if len(names) != len(set(names)):
+        raise ValueError(f"made twice: {sorted({start + name for name in names if names.count(name) > 1})}")
+    return names
 
 
 def javascript(names: Iterable[str]) -> str:

@@ -39,7 +39,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Bound:
-    """A call that found its row: the arguments stand in the row's order, defaults filled in."""
+    """A call with its row: the arguments stand in the row's order, defaults filled in."""
 
     operation: Operation
     args: tuple[Any, ...]

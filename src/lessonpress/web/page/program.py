@@ -41,8 +41,8 @@ def live(
         "program": program,
         "families": {name: operations.TABLE[name].family for name in program["operations"]},
         "tensors": _packed(playable["tensors"]),
-        "cases": {name: {kind: _packed(group) for kind, group in told.items()}
-                  for name, told in playable["cases"].items()},
+        "cases": {name: {kind: _packed(group) for kind, group in groups.items()}
+                  for name, groups in playable["cases"].items()},
         **figures,
         "metrics": [_metric(entry, record) for entry in record.get("metrics") or []],
         "modules": dict(_modules(run.run, program["ports"])),
@@ -50,16 +50,16 @@ def live(
     }  # fmt: skip
 
 
-def pack(told: Mapping[str, Any]) -> list[Any]:
+def pack(recorded_array: Mapping[str, Any]) -> list[Any]:
     """An array as `[dtype, shape, text]`: base64 of little-endian numbers, as float32 where that loses nothing.
 
     First come the lowest bytes of all numbers, last their highest, which compresses better. Integers and bools stand
     as a list of numbers instead of the text.
     """
-    dtype, shape = told["dtype"], told["shape"]
+    dtype, shape = recorded_array["dtype"], recorded_array["shape"]
     if "float" not in dtype:
-        return [dtype, shape, [int(value) for value in told["values"]]]
-    wide = np.array([_number(value) for value in told["values"]], dtype="<f8")
+        return [dtype, shape, [int(value) for value in recorded_array["values"]]]
+    wide = np.array([_number(value) for value in recorded_array["values"]], dtype="<f8")
     with np.errstate(over="ignore"):
         narrow = wide.astype("<f4")
     exact = np.array_equal(narrow.astype("<f8"), wide, equal_nan=True)
@@ -81,14 +81,14 @@ def unpack(packed: Sequence[Any]) -> operations.Array:
 
 def offered(html: str) -> dict[str, dict[str, operations.Array]]:
     """The inputs with which a finished page computes, by case and leaf; empty where it shows recorded values only."""
-    found = _DATA.search(html)
-    alive = (json.loads(found[1]) if found else {}).get("live") or {"cases": {}}
-    return {case: {leaf: unpack(packed) for leaf, packed in told["inputs"].items()}
-            for case, told in alive["cases"].items()}  # fmt: skip
+    block = _DATA.search(html)
+    alive = (json.loads(block[1]) if block else {}).get("live") or {"cases": {}}
+    return {case: {leaf: unpack(packed) for leaf, packed in groups["inputs"].items()}
+            for case, groups in alive["cases"].items()}  # fmt: skip
 
 
 def _packed(group: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: pack(told) for name, told in group.items()}
+    return {name: pack(array) for name, array in group.items()}
 
 
 def _number(value: Any) -> float:
@@ -146,9 +146,9 @@ def _modules(run: Mapping[str, Any], ports: Sequence[str]) -> Iterator[tuple[str
     named = [(call["layer"], call["out"]) for call in run["calls"] if call["kind"] == "module" and call["layer"]]
     for layer, out in [*named, ("output", run["output"])]:
         sources = [leaf["from"][-1] for _, leaf in recorded.leaves(out) if isinstance(leaf, dict) and leaf.get("from")]
-        found = [port for port in ("{}:{}".format(*source) for source in sources) if port in known]
-        if found:
-            yield layer, found
+        given = [port for port in ("{}:{}".format(*source) for source in sources) if port in known]
+        if given:
+            yield layer, given
 
 
 def _metric(entry: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any] | None:

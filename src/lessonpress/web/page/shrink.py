@@ -2,7 +2,7 @@
 
 A script is taken apart into the tokens of JavaScript, as far as white space depends on them: strings, templates and
 regular expressions stay as they are. Whether a slash begins a regular expression follows from what stands before it;
-where that cannot be told without parsing (after a closing brace), the script is refused. Two maintained libraries were
+where that cannot be known without parsing (after a closing brace), the script is refused. Two maintained libraries were
 tried: rjsmin 1.3.0 and jsmin 3.0.1 break `5 .toFixed()` and expressions inside templates, so tests/test_shrink.py
 holds this module against a parser instead, on every script of ours.
 """
@@ -76,8 +76,8 @@ def _next(script: str, at: int, before: str, after_head: bool) -> str:
     value = not before or before in _BEFORE_VALUE or after_head
     kinds = [_STRING, _NUMBER, _WORD, *([_EXPRESSION] if value else []), _SIGN]
     for kind in kinds:
-        if found := kind.match(script, at):
-            return found[0]
+        if token := kind.match(script, at):
+            return token[0]
     raise ValueError(f"line {_line(script, at)}: {script[at]!r} begins no token")
 
 

@@ -24,13 +24,13 @@ const softmax = (x, dim, place) => {
 EXPLAIN.softmax = ([x, dim], place) => softmax(x, dim, place);
 EXPLAIN.Softmax = ([, p, x], place) => softmax(x, p.dim ?? null, place);
 export const logSoftmax = (x, dim, place) => {
-  const told = softmax(x, dim, place);
-  if (told.value > 1e-200) return { value: Math.log(told.value), blocks: [...told.blocks, { line: ["log(", told.value, ") = ", Math.log(told.value)] }] };
+  const explained = softmax(x, dim, place);
+  if (explained.value > 1e-200) return { value: Math.log(explained.value), blocks: [...explained.blocks, { line: ["log(", explained.value, ") = ", Math.log(explained.value)] }] };
   const line = lineAlong(x, place, dim === null ? x.shape.length - 1 : (dim + x.shape.length) % x.shape.length); // too small for a share
   const top = Math.max(...line.map(numberOf));
   const log = Math.log(sumOf(line.map((part) => Math.exp(numberOf(part) - top))));
   const value = numberOf(ref(x, place)) - top - log;
-  return { value, blocks: [...told.blocks, { line: [ref(x, place), " − largest input − log(sum) = ", value] }] };
+  return { value, blocks: [...explained.blocks, { line: [ref(x, place), " − largest input − log(sum) = ", value] }] };
 };
 EXPLAIN.log_softmax = ([x, dim], place) => logSoftmax(x, dim, place);
 EXPLAIN.LogSoftmax = ([, p, x], place) => logSoftmax(x, p.dim ?? null, place);

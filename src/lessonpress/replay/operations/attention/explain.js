@@ -10,10 +10,10 @@ EXPLAIN.scaled_dot_product_attention = ([q, k, v, mask, , causal, scale], place)
   const size = scale ?? 1 / Math.sqrt(width);
   const at = (x, j, d) => ref(x, [...lead.map((p, e) => (x.shape[e] === q.shape[e] ? p : Math.floor((p * x.shape[e]) / q.shape[e]))), j, d]);
   const keys = counted(k.shape[rank - 2], (j) => {
-    const told = products(counted(width, (d) => [at(q, i, d), at(k, j, d)]), null, ["Query", "Key"]);
+    const explained = products(counted(width, (d) => [at(q, i, d), at(k, j, d)]), null, ["Query", "Key"]);
     const cover = mask ? spread(mask, [...lead, i, j]) : null;
     const added = causal ? (j > i ? -Infinity : 0) : !cover ? 0 : now.values[mask.port].kind ? numberOf(cover) : numberOf(cover) ? 0 : -Infinity;
-    return { told, score: told.value * size + added };
+    return { explained, score: explained.value * size + added };
   });
   const top = Math.max(...keys.map(({ score }) => score));
   const powers = keys.map(({ score }) => (top === -Infinity ? 0 : Math.exp(score - top)));
@@ -24,7 +24,7 @@ EXPLAIN.scaled_dot_product_attention = ([q, k, v, mask, , causal, scale], place)
   return { value, blocks: [
     { says: `Every value times its weight, added up. The weights are the softmax of the scores: query times key, times ${short(size)}${hidden}.` },
     { head: ["Value", "Score", "Weight", "Product"], rows, total: ["Sum", value] },
-    ...keys.slice(0, TABLES / 4).map(({ told }, j) => ({ fold: `Query ${i} times key ${j}`, blocks: told.blocks })),
+    ...keys.slice(0, TABLES / 4).map(({ explained }, j) => ({ fold: `Query ${i} times key ${j}`, blocks: explained.blocks })),
   ] };
 };
 // The multi-head module: what a head reads at position `t`, with its scores, its weights and the mean of the values.
@@ -67,8 +67,8 @@ EXPLAIN.MultiheadAttention = ([w, p, q, k, v, padding, , mask, average], place, 
   const heads = counted(p.num_heads, readOf(w, p, [q, k, v], padding, mask, n, t));
   const bias = w["out_proj.bias"];
   const pairs = heads.flatMap(({ mean }) => mean).map((value, r) => [value, ref(w["out_proj.weight"], [e, r])]);
-  const told = products(pairs, bias && ref(bias, [e]), ["Reads", "Weight"]);
-  told.blocks[0].head.unshift("Head");
-  told.blocks[0].rows.forEach((row, r) => row.unshift(String(Math.floor((r * p.num_heads) / p.embed_dim))));
-  return { ...told, blocks: [{ says: `${says} What the heads read is joined and mapped once more.` }, ...told.blocks, ...heads.map((head, i) => ({ fold: `Head ${i}`, blocks: [headTable(head)] }))] };
+  const explained = products(pairs, bias && ref(bias, [e]), ["Reads", "Weight"]);
+  explained.blocks[0].head.unshift("Head");
+  explained.blocks[0].rows.forEach((row, r) => row.unshift(String(Math.floor((r * p.num_heads) / p.embed_dim))));
+  return { ...explained, blocks: [{ says: `${says} What the heads read is joined and mapped once more.` }, ...explained.blocks, ...heads.map((head, i) => ({ fold: `Head ${i}`, blocks: [headTable(head)] }))] };
 };

@@ -14,9 +14,9 @@ const weighed = (x, weight, place, window, [first, from], says, weightAt, bias) 
   const rank = weight.shape.length - 2;
   const lead = place.slice(0, -rank - 1);
   const pairs = counted(first, (c) => window.flatMap((at, i) => (at ? [[ref(x, [...lead, from + c, ...at]), ref(weight, [...weightAt(c), ...placeOf(i, weight.shape.slice(2))])]] : []))).flat();
-  const told = products(pairs, bias && ref(bias, [place[lead.length]]));
+  const explained = products(pairs, bias && ref(bias, [place[lead.length]]));
   const padded = window.includes(null) ? ` Where the kernel lies beside the input, at ${window.filter((at) => !at).length} of its ${window.length} places, it adds nothing.` : "";
-  return { ...told, blocks: [{ says: says + (bias ? ", plus a bias." : ".") + padded }, ...told.blocks] };
+  return { ...explained, blocks: [{ says: says + (bias ? ", plus a bias." : ".") + padded }, ...explained.blocks] };
 };
 const explainConvolution = (x, weight, bias, stride, padding, dilation, groups, place) => {
   const kernel = weight.shape.slice(2);
@@ -63,9 +63,9 @@ const explainMaxPool = (rank) => ([x, size, stride, padding, dilation], place) =
   return placed(parts, `The largest of the ${parts.length} values under a window.`, ["Largest", Math.max(...parts.map(numberOf))]);
 };
 const meanOf = (parts, n, says) => {
-  const told = placed(parts, says, ["Sum", sumOf(parts)]);
-  const value = told.value / n;
-  return { value, blocks: [...told.blocks, { line: [told.value, ` / ${n} = `, value] }] };
+  const explained = placed(parts, says, ["Sum", sumOf(parts)]);
+  const value = explained.value / n;
+  return { value, blocks: [...explained.blocks, { line: [explained.value, ` / ${n} = `, value] }] };
 };
 const explainAvgPool = (rank) => ([x, size, stride, padding, , countPad, divisor], place) => {
   const parts = windowParts(rank, x, size, stride, padding, 1, place);

@@ -12,9 +12,9 @@ EXPLAIN.scatter = movedFrom(0, 3);
 EXPLAIN.index_copy = movedFrom(0, 3);
 EXPLAIN.nonzero = ([x], place, out, step) => {
   const [row, d] = step.out.length > 1 || !place.length || place.length < 2 ? [place[0], out] : place;
-  const found = counted(sizeOf(x.shape), (i) => ref(x, placeOf(i, x.shape))).filter((part) => numberOf(part) !== 0);
-  const value = placeOf(found[row].at, x.shape)[d];
-  return { value, blocks: [{ says: `Number ${row} of the ${found.length} elements that are not 0; its place along axis ${d}.` }, { line: [found[row], ": ", value] }] };
+  const hits = counted(sizeOf(x.shape), (i) => ref(x, placeOf(i, x.shape))).filter((part) => numberOf(part) !== 0);
+  const value = placeOf(hits[row].at, x.shape)[d];
+  return { value, blocks: [{ says: `Number ${row} of the ${hits.length} elements that are not 0; its place along axis ${d}.` }, { line: [hits[row], ": ", value] }] };
 };
 const gathered = (self, parts, times) => {
   const value = numberOf(self) + times * sumOf(parts);

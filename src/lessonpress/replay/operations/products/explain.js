@@ -7,8 +7,8 @@ EXPLAIN.Linear = ([w, , x], place) => EXPLAIN.linear([x, w.weight, w.bias ?? nul
 EXPLAIN.linear = ([x, weight, bias], place) => {
   const [before, o] = [place.slice(0, -1), place[place.length - 1] ?? 0];
   const pairs = counted(x.shape[x.shape.length - 1], (i) => [ref(x, [...before, i]), ref(weight, weight.shape.length > 1 ? [o, i] : [i])]);
-  const told = products(pairs, bias && ref(bias, [o]));
-  return { ...told, blocks: [{ says: `Each input times its weight in row ${o}, added up${bias ? ", plus a bias" : ""}.` }, ...told.blocks] };
+  const explained = products(pairs, bias && ref(bias, [o]));
+  return { ...explained, blocks: [{ says: `Each input times its weight in row ${o}, added up${bias ? ", plus a bias" : ""}.` }, ...explained.blocks] };
 };
 EXPLAIN.matmul = ([a, b], place) => {
   const [x, y] = [a.shape.length > 1, b.shape.length > 1];
@@ -20,18 +20,18 @@ EXPLAIN.matmul = ([a, b], place) => {
     return ref(t, [...counted(lead, (d) => (t.shape[d] === 1 ? 0 : batch[batch.length - lead + d])), ...tail]);
   };
   const pairs = counted(a.shape[a.shape.length - 1], (k) => [within(a, x ? [row, k] : [k]), within(b, y ? [k, column] : [k])]);
-  const told = products(pairs, null, ["Left", "Right"]);
-  return { ...told, blocks: [{ says: "A row times a column, added up." }, ...told.blocks] };
+  const explained = products(pairs, null, ["Left", "Right"]);
+  return { ...explained, blocks: [{ says: "A row times a column, added up." }, ...explained.blocks] };
 };
 EXPLAIN.mm = EXPLAIN.matmul;
 EXPLAIN.bmm = EXPLAIN.matmul;
 EXPLAIN.mv = EXPLAIN.matmul;
 EXPLAIN.dot = EXPLAIN.matmul;
 EXPLAIN.addmm = ([x, a, b, beta, alpha], place) => {
-  const told = EXPLAIN.matmul([a, b], place);
+  const explained = EXPLAIN.matmul([a, b], place);
   const start = spread(x, place);
-  const value = beta * numberOf(start) + alpha * told.value;
-  return { value, blocks: [...told.blocks, { line: [beta, " × ", start, " + ", alpha, " × ", told.value, " = ", value] }] };
+  const value = beta * numberOf(start) + alpha * explained.value;
+  return { value, blocks: [...explained.blocks, { line: [beta, " × ", start, " + ", alpha, " × ", explained.value, " = ", value] }] };
 };
 EXPLAIN.Embedding = ([w, , x], place) => EXPLAIN.embedding([x, w.weight], place);
 EXPLAIN.embedding = ([x, weight], place) => {

@@ -75,22 +75,22 @@ const layerOf = (unit, memory) => ([w, p, x, given], place, out, step) => {
   const args = decode(step.args, live.program.ports.map((port) => now.values[port]));
   const lower = counted(p.num_layers, (n) => n && flat([op[step.op](args[0], { ...args[1], num_layers: n }, ...args.slice(2))].flat(Infinity)[0]));
   const sequence = (n) => (n === 0 ? (...to) => ref(input, at(...to)) : n === p.num_layers ? (...to) => ref(seen, at(...to)) : (...to) => lower[n][atPlace(at(...to), seen.shape)]);
-  const told = (layer, side, t, n, j, kind) => {
+  const explainState = (layer, side, t, n, j, kind) => {
     const earlier = side ? t + 1 : t - 1;
     const within = earlier >= 0 && earlier < steps;
     const start = (state) => (i) => (state ? ref(state, [layer * sides + side, n, i]) : 0);
     const hs = counted(size, within ? (i) => sequence(layer + 1)(earlier, n, side * size + i) : start(h));
     const xs = counted(layer ? sides * size : p.input_size, (i) => sequence(layer)(t, n, i));
-    const held = !memory ? p : within ? told(layer, side, earlier, n, j, 2).value : start(c)(j);
+    const held = !memory ? p : within ? explainState(layer, side, earlier, n, j, 2).value : start(c)(j);
     const way = `Position ${t}, read from ${side ? "right to left" : "left to right"}; ${within ? `the previous state is that of position ${earlier}` : "it is the first that is read"}.`;
     const one = unit(w, `_l${layer}${side ? "_reverse" : ""}`, j, size, xs, hs, held, kind);
     return { ...one, blocks: [{ says: way }, ...one.blocks] };
   };
   const [a, b, f] = single ? [place[0], 0, place[1]] : place;
-  if (!out) return told(p.num_layers - 1, Math.floor(f / size), first ? b : a, first ? a : b, f % size, 0);
+  if (!out) return explainState(p.num_layers - 1, Math.floor(f / size), first ? b : a, first ? a : b, f % size, 0);
   const [layer, side] = [Math.floor(a / sides), a % sides];
   const t = side ? 0 : steps - 1;
-  if (out === 2 || layer < p.num_layers - 1) return told(layer, side, t, b, f, out === 2 ? 2 : 0);
+  if (out === 2 || layer < p.num_layers - 1) return explainState(layer, side, t, b, f, out === 2 ? 2 : 0);
   const last = ref(seen, at(t, b, side * size + f));
   return { value: numberOf(last), blocks: [{ says: "The state after the last step, which is also in the sequence of states:" }, { line: [last] }] };
 };

@@ -20,9 +20,9 @@ EXPLAIN.sum = (args, place) => {
 };
 EXPLAIN.mean = (args, place) => {
   const parts = reduced(args, place);
-  const told = listed(parts, `The mean of ${parts.length} values.`, ["Sum", sumOf(parts)]);
-  const value = told.value / parts.length;
-  return { value, blocks: [...told.blocks, { line: [told.value, ` / ${parts.length} = `, value] }] };
+  const explained = listed(parts, `The mean of ${parts.length} values.`, ["Sum", sumOf(parts)]);
+  const value = explained.value / parts.length;
+  return { value, blocks: [...explained.blocks, { line: [explained.value, ` / ${parts.length} = `, value] }] };
 };
 const picked = (choose, word) => (args, place) => {
   const parts = reduced(args, place);
@@ -46,9 +46,9 @@ const bestPlace = (choose, word) => (args, place) => {
   const values = parts.map(numberOf);
   const odd = values.findIndex(Number.isNaN);
   const chosen = odd < 0 ? values.indexOf(choose(...values)) : odd;
-  const told = listed(parts, `The place of the ${word} of ${parts.length} values.`, ["Place", chosen]);
-  Object.assign(told.blocks[1], { chosen });
-  return told;
+  const explained = listed(parts, `The place of the ${word} of ${parts.length} values.`, ["Place", chosen]);
+  Object.assign(explained.blocks[1], { chosen });
+  return explained;
 };
 EXPLAIN.argmax = bestPlace(Math.max, "largest");
 EXPLAIN.argmin = bestPlace(Math.min, "smallest");
@@ -94,9 +94,9 @@ const varianceOf = (args, place, correction) => {
 };
 EXPLAIN.var = ([x, dim, keepdim, correction], place) => varianceOf([x, dim, keepdim], place, correction);
 EXPLAIN.std = (args, place) => {
-  const told = EXPLAIN.var(args, place);
-  const value = Math.sqrt(told.value);
-  return { value, blocks: [...told.blocks, { line: ["√ ", told.value, " = ", value] }] };
+  const explained = EXPLAIN.var(args, place);
+  const value = Math.sqrt(explained.value);
+  return { value, blocks: [...explained.blocks, { line: ["√ ", explained.value, " = ", value] }] };
 };
 EXPLAIN.var_mean = (args, place, out) => (out ? EXPLAIN.mean : EXPLAIN.var)(args, place);
 EXPLAIN.std_mean = (args, place, out) => (out ? EXPLAIN.mean : EXPLAIN.std)(args, place);
@@ -157,17 +157,17 @@ EXPLAIN.cosine_similarity = ([a, b, dim, eps], place) => {
   const size = (x) => x.shape[x.shape.length - rank + d] ?? 1;
   const at = (i) => [...place.slice(0, d), i, ...place.slice(d)];
   const pairs = counted(Math.max(size(a), size(b)), (i) => [spread(a, at(i)), spread(b, at(i))]);
-  const told = products(pairs, null, ["One", "Other"]);
+  const explained = products(pairs, null, ["One", "Other"]);
   const [m, n] = [0, 1].map((k) => Math.max(Math.hypot(...pairs.map((pair) => numberOf(pair[k]))), eps));
-  const value = told.value / (m * n);
-  return { value, blocks: [{ says: "The products added up, divided by both lengths." }, ...told.blocks, { line: [told.value, " / (", m, " × ", n, ") = ", value] }] };
+  const value = explained.value / (m * n);
+  return { value, blocks: [{ says: "The products added up, divided by both lengths." }, ...explained.blocks, { line: [explained.value, " / (", m, " × ", n, ") = ", value] }] };
 };
 EXPLAIN.normalize = ([x, p, dim], place) => {
   const self = ref(x, place);
   const parts = reduced([x, dim, true], place.map((at, d) => ([dim].flat().some((e) => (e + x.shape.length) % x.shape.length === d) ? 0 : at)));
-  const told = listed(parts, `This number divided by the length, of order ${p}, of ${parts.length} values.`, ["Length", lengthOf(parts.map(numberOf), p)]);
-  const value = numberOf(self) / told.value;
-  return { value, blocks: [...told.blocks, { line: [self, " / ", told.value, " = ", value] }] };
+  const explained = listed(parts, `This number divided by the length, of order ${p}, of ${parts.length} values.`, ["Length", lengthOf(parts.map(numberOf), p)]);
+  const value = numberOf(self) / explained.value;
+  return { value, blocks: [...explained.blocks, { line: [self, " / ", explained.value, " = ", value] }] };
 };
 // Whether two tensors are alike, pair by pair.
 const alike = (f) => ([a, b, ...settings]) => {
