@@ -7,7 +7,7 @@ import pytest
 
 from lessonpress.core import canonical_json
 from lessonpress.publishing import equivalence
-from lessonpress.web.page.program import offered, pack, unpack
+from lessonpress.web.page.program import pack, read_inputs, unpack
 from lessonpress.worker import recorded
 from tests import tiny
 
@@ -90,10 +90,10 @@ def test_what_a_page_packs_is_read_back(name: str) -> None:
     np.testing.assert_array_equal(back.astype(array.dtype), array)
     text = canonical_json.dumps({"live": {"cases": {"one": {"inputs": {"x": pack(told)}}}}})
     page = f'<p>x</p><script type="application/json" id="page-data">{text}</script>'
-    np.testing.assert_array_equal(offered(page)["one"]["x"], back)
+    np.testing.assert_array_equal(read_inputs(page)["one"]["x"], back)
 
 
 def test_a_page_that_computes_nothing_offers_nothing() -> None:
     """Neither a page of recorded values nor one without data."""
-    assert offered('<script type="application/json" id="page-data">{"live":null}</script>') == {}
-    assert offered("<p>old</p>") == {}
+    assert read_inputs('<script type="application/json" id="page-data">{"live":null}</script>') == {}
+    assert read_inputs("<p>old</p>") == {}

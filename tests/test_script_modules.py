@@ -94,17 +94,17 @@ def entries_in(text: str, table: str) -> set[str]:
 
 def test_a_page_carries_what_its_program_uses_and_no_more() -> None:
     """One that computes: its kernels and what they call. One that shows records only: none at all."""
-    text = "".join(scripts.join(["live", "console"], live("softmax", "Linear")))
+    text = "".join(scripts.join_scripts(["live", "console"], live("softmax", "Linear")))
     assert entries_in(text, "op") == {"softmax", "Linear"}
     assert entries_in(text, "EXPLAIN") == {"softmax", "Linear", "linear"}
     assert entries_in(text, "EXPLAIN_FAMILY") == set()
-    recorded = "".join(scripts.join(["recorded"], None))
+    recorded = "".join(scripts.join_scripts(["recorded"], None))
     assert entries_in(recorded, "op") == entries_in(recorded, "EXPLAIN") == set()
 
 
 def test_an_operation_without_an_explanation_of_its_own_has_its_familys() -> None:
     """What works element by element is explained once for its whole family."""
-    text = "".join(scripts.join(["live"], live("tanh", "permute", "add")))
+    text = "".join(scripts.join_scripts(["live"], live("tanh", "permute", "add")))
     assert entries_in(text, "EXPLAIN") == {"add"}
     assert entries_in(text, "EXPLAIN_FAMILY") == {"elementwise", "shapes"}
 

@@ -71,7 +71,7 @@ def all_scripts() -> dict[str, str]:
     known = {str(path): script_modules.read_module(path).text for path in FILES}
     names = sorted(operations.TABLE)
     live = {"program": {"operations": names}, "families": {name: operations.TABLE[name].family for name in names}}
-    known["a page with every operation"] = "\n".join(scripts.join(["live", "predict", "console"], live))
+    known["a page with every operation"] = "\n".join(scripts.join_scripts(["live", "predict", "console"], live))
     return known | {"snippet: " + text: text for text in SNIPPETS}
 
 

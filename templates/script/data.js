@@ -11,7 +11,7 @@
  * @property {Record<string, { inputs: Record<string, Packed>, tensors: Record<string, Packed> }>} cases
  * @property {Source[]} matrices
  * @property {Source[]} vectors
- * @property {({ value: string, of: ["matrices" | "vectors", number] } | null)[]} metrics the statistic of a figure
+ * @property {({ statistic: string, figure: [kind: "matrices" | "vectors", at: number] } | null)[]} metrics the statistic of a figure
  * @property {Record<string, string[]>} modules the ports of what each module gave
  * @property {{ inputs: string[], label: string, range: [number, number] | null } | null} control
  */

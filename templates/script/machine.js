@@ -68,7 +68,7 @@ const originOf = (kind, at, element) => {
 };
 export const metricNow = (at, values = now.values) => {
   const metric = live?.metrics[at];
-  const figure = metric && figureNow(...metric.of, values);
-  return figure ? { value: STATISTICS[metric.value](figure.numbers), whole: metric.value.startsWith("arg") || figure.whole } : null;
+  const figure = metric && figureNow(...metric.figure, values);
+  return figure ? { value: STATISTICS[metric.statistic](figure.numbers), whole: metric.statistic.startsWith("arg") || figure.whole } : null;
 };
 Object.assign(computing, { showCase: enter, figure: figureNow, metric: metricNow, origin: originOf });

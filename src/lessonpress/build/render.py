@@ -113,7 +113,7 @@ def _alive(
     )
     experiment = read.recipe.experiment
     return {
-        "live": program.live(captured, built, experiment.model_dump(by_alias=True) if experiment else None),
+        "live": program.make_live_data(captured, built, experiment.model_dump(by_alias=True) if experiment else None),
         "folded": sorted(layout.choose_folded(layers, connections)), "pictures": graphs.draw_views(drawn, draw),
         "own_graphs": {name: draw_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own.items())},
     }  # fmt: skip

@@ -60,7 +60,7 @@ def render_again(work: LessonBuild, folder: Path) -> str:
     """The id that a build's lesson gets when it is rendered with the numbers published in `folder`."""
     source, read = work.source, work.lesson
     cases = substitute_cases(cast("Cases", work.cases), folder)
-    inputs = program.offered((folder / "index.html").read_text(encoding="utf-8"))
+    inputs = program.read_inputs((folder / "index.html").read_text(encoding="utf-8"))
     capture = cast("Capture", work.body("capture.json"))
     capture = substitute_inputs(substitute_weights(capture, folder), inputs)
     capture = substitute_arrays(capture, source["plan"], published.read_large_arrays(folder))

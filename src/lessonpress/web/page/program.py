@@ -17,7 +17,7 @@ from lessonpress.worker import recorded
 _DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.DOTALL)
 
 
-def live(
+def make_live_data(
     captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], experiment: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
     """The data with which a page runs the cases (the execution, without cases), or None where it cannot.
@@ -79,7 +79,7 @@ def unpack(packed: Sequence[Any]) -> operations.Array:
     return np.frombuffer(planes.T.tobytes(), dtype=kind).reshape(shape)
 
 
-def offered(html: str) -> dict[str, dict[str, operations.Array]]:
+def read_inputs(html: str) -> dict[str, dict[str, operations.Array]]:
     """The inputs with which a finished page computes, by case and leaf; empty where it shows recorded values only."""
     block = _DATA.search(html)
     alive = (json.loads(block[1]) if block else {}).get("live") or {"cases": {}}
@@ -156,7 +156,7 @@ def _metric(entry: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, An
     for kind in ("matrices", "vectors"):
         for at, array in enumerate(record.get(kind) or []):
             if array["id"] == entry["of"] and entry["value"] in STATISTICS:
-                return {"value": entry["value"], "of": [kind, at]}
+                return {"statistic": entry["value"], "figure": [kind, at]}
     return None
 
 

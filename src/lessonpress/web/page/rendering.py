@@ -61,7 +61,7 @@ def _strip_style(style: str) -> Markup:
     return Markup(re.sub(r"(?<=[:,;{}]) | (?=[{}])|;(?= ?})", "", text))
 
 
-def script(*parts: str) -> Markup:
+def make_script(*parts: str) -> Markup:
     """Scripts in one closure, to stand inside the page; strict, as modules are."""
     return Markup(shrink.joined(["(() => {", '"use strict";', *parts, "})();"]))
 

@@ -12,13 +12,13 @@ from lessonpress.replay.operations import script
 from lessonpress.web.page import rendering
 
 
-def lesson(live: Mapping[str, Any] | None, *, questions: bool) -> Markup:
+def make_lesson_script(live: Mapping[str, Any] | None, *, questions: bool) -> Markup:
     """The one script of a lesson's page; `live` is the page's program with its numbers, or None."""
     entries = ["live" if live else "recorded", *(["predict"] if questions else []), *(["console"] if live else [])]
-    return rendering.script(*join(entries, live))
+    return rendering.make_script(*join_scripts(entries, live))
 
 
-def join(entries: list[str], live: Mapping[str, Any] | None) -> list[str]:
+def join_scripts(entries: list[str], live: Mapping[str, Any] | None) -> list[str]:
     """The texts of some of templates/script/ with all that they import, and what the page's program computes with."""
     return script_modules.join_modules(
         map(script_modules.page_module, entries),

@@ -96,7 +96,7 @@ def render_catalogue(lessons: Sequence[CatalogueEntry], *, title: str = "Lessons
              "itemListElement": items}  # fmt: skip
     return rendering.render(
         "catalogue.html.jinja", groups=groups, count=len(cards), title=title, base_url=base_url, about=about,
-        page_script=rendering.script(*script_modules.join_modules([script_modules.page_module("catalogue")])),
+        page_script=rendering.make_script(*script_modules.join_modules([script_modules.page_module("catalogue")])),
     )  # fmt: skip
 
 
