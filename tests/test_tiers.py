@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from tests import tiers
 
@@ -66,3 +69,107 @@ def test_make_fast_uses_the_switch(project: Path) -> None:
     [command] = re.findall(r"^fast:.*\n\t@(.*)$", (project / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert "--fast" in command
     assert "--numprocesses auto" in command
+
+
+@pytest.fixture(scope="module")
+def jobs() -> list[dict[str, str]]:
+    """Give the nightly workflow's jobs, each with its command and with the environment that its tests see."""
+    file = Path(__file__).resolve().parents[1] / ".github" / "workflows" / "nightly.yml"
+    [job] = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))["jobs"].values()
+    return [{**one, **{name: filled(value, one) for name, value in job["env"].items()}}
+            for one in job["strategy"]["matrix"]["include"]]  # fmt: skip
+
+
+def filled(value: str, job: dict[str, str]) -> str:
+    """A variable's value in a job of the matrix."""
+    return re.sub(r"\$\{\{ *matrix\.(\w+) *\}\}", lambda match: job.get(match[1], ""), value)
+
+
+def collected(project: Path, **around: str) -> set[str]:
+    """The tests that a plain run would take."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=project, env={**os.environ, **around}, capture_output=True, text=True,
+                          timeout=300, check=True)  # fmt: skip
+    return {line for line in done.stdout.splitlines() if "::" in line}
+
+
+@pytest.mark.workflow
+def test_the_night_takes_what_the_day_leaves_out(jobs: list[dict[str, str]], project: Path) -> None:
+    """`make test` tries some cases of every kind, and the nightly `make test` takes all of them."""
+    [whole] = [job for job in jobs if job["command"] == "make test"]
+    day = collected(project, LESSONPRESS_NIGHTLY="0")
+    night = collected(project, LESSONPRESS_NIGHTLY=whole["LESSONPRESS_NIGHTLY"])
+    assert day < night
+    assert {name.partition("[")[0] for name in day} == {name.partition("[")[0] for name in night}
+    marked = collected(project, LESSONPRESS_NIGHTLY="1", PYTEST_ADDOPTS="-m nightly")
+    assert night - day == marked
+
+
+def test_make_test_selects_nothing(project: Path) -> None:
+    """So that by day and by night it is the marks alone which decide."""
+    [recipe] = re.findall(r"^test:.*\n((?:\t.*\n)+)", (project / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert "pytest" in recipe
+    assert not re.search(r"--fast| -k | -m (?!pytest)|--ignore|--deselect|tests/", recipe.replace("$(PY) -m", "$(PY)"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "file", "least"),
+    [
+        ("LESSONPRESS_SEQUENCES", "tests/workflow/test_no_edit_is_lost.py", 500),
+        ("LESSONPRESS_CRASHES", "tests/workflow/test_crash.py", 200),
+    ],
+)
+def test_a_nightly_job_draws_many(
+    jobs: list[dict[str, str]], project: Path, variable: str, file: str, least: int
+) -> None:
+    """Random edits and crashes have a job of their own, with far more of them than by day."""
+    assert variable in (project / file).read_text(encoding="utf-8")
+    amounts = [int(job[variable]) for job in jobs if file in job["command"]]
+    assert max(amounts) >= least
+
+
+def test_an_amount_can_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment variable goes before day and night, and an empty one is none."""
+    monkeypatch.setattr(tiers, "NIGHTLY", False)
+    assert tiers.amount(2, 9, "LESSONPRESS_SOME") == 2
+    monkeypatch.setattr(tiers, "NIGHTLY", True)
+    monkeypatch.setenv("LESSONPRESS_SOME", "")
+    assert tiers.amount(2, 9, "LESSONPRESS_SOME") == 9
+    monkeypatch.setenv("LESSONPRESS_SOME", "40")
+    assert tiers.amount(2, 9, "LESSONPRESS_SOME") == 40
+
+
+def test_some_of_many_are_for_the_day() -> None:
+    """The first, and then one in so many; each keeps its name."""
+    params: list[Any] = tiers.some("abcde", 2)
+    assert [param.id for param in params] == list("abcde")
+    assert [param.id for param in params if not param.marks] == ["a", "c", "e"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("tests/test_page.py::test_a", "tests/test_page.py::test_b[x]", True),
+        ("tests/test_page.py::test_a", "tests/test_site.py::test_a", False),
+        ("tests/hostile/test_fuzz.py::test_a[0]", "tests/hostile/test_fuzz.py::test_a[100]", False),
+        (
+            "tests/browser/test_lessons_in_browser.py::test_axe[layer-norm-dark]",
+            "tests/browser/test_lessons_in_browser.py::test_no_state_scrolls_sideways[layer-norm-320]",
+            True,
+        ),
+        (
+            "tests/browser/test_lessons_in_browser.py::test_axe[layer-norm-dark]",
+            "tests/browser/test_lessons_in_browser.py::test_axe[lstm-gates-dark]",
+            False,
+        ),
+    ],
+)
+def test_what_shares_something_stays_together(one: str, other: str, together: bool) -> None:
+    """A file's tests, and those of one lesson's page, are one process's work."""
+    assert (tiers.unit(one) == tiers.unit(other)) is together
+
+
+def test_what_takes_long_begins_first() -> None:
+    """So that in the end no process works alone."""
+    names = ["tests/test_page.py::a", "tests/workflow/test_crash.py::b", "tests/browser/test_site_in_browser.py::c"]
+    assert sorted(names, key=tiers.rank) == [names[1], names[2], names[0]]

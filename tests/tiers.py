@@ -44,9 +44,9 @@ def some(every: Iterable[T], step: int, name: Callable[[T], str] = str) -> list[
     ]
 
 
-def amount(few: int, many: int) -> int:
-    """How many examples a test takes that draws them: few with every push, many at night."""
-    return many if NIGHTLY else few
+def amount(few: int, many: int, variable: str = "") -> int:
+    """How many examples a test draws: few with every push, many at night, or what an environment variable says."""
+    return int(os.environ.get(variable) or (many if NIGHTLY else few))
 
 
 def unit(nodeid: str) -> str:

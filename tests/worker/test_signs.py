@@ -12,7 +12,7 @@ import pytest
 from lessonpress.build import source_record
 from lessonpress.lesson import reader
 from lessonpress.worker import judge, run
-from tests import signs
+from tests import signs, tiers
 
 pytestmark = pytest.mark.workflow
 
@@ -72,7 +72,7 @@ def prepare(model):
     assert "    return torch.tanh(((x) + (y))) * -2\n" in next(f.text for f in signs.flips(text) if "((x)" in f.text)
 
 
-@pytest.mark.parametrize("folder", LESSONS, ids=lambda folder: str(folder.name))
+@pytest.mark.parametrize("folder", tiers.some(LESSONS, 3, lambda folder: folder.name))
 def test_no_flipped_sign_goes_unnoticed(folder: Path, tmp_path: Path) -> None:
     """One flip at a time, through every run and every check; survivors are those that the lesson proves equivalent."""
     run.settle()

@@ -11,11 +11,10 @@ from lessonpress.build import execute, source_record
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
-from tests import tiny
+from tests import tiers, tiny
 from tests.workflow import determinism
 
 pytestmark = pytest.mark.workflow
-TRIED = determinism.lessons()[:3]
 
 
 def test_the_selection_holds_every_pair() -> None:
@@ -28,7 +27,7 @@ def test_the_selection_holds_every_pair() -> None:
     assert len(chosen) * 8 < len(determinism.product())
 
 
-@pytest.mark.parametrize("folder", TRIED, ids=[path.name for path in TRIED])
+@pytest.mark.parametrize("folder", tiers.some(determinism.lessons(), 100, lambda folder: folder.name))
 def test_surroundings_do_not_show(folder: Path) -> None:
     """Processor hints, threads, hash seed, locale, time zone and the folder's name change no byte of a revision."""
     assert determinism.different(folder, determinism.pairwise()) == []

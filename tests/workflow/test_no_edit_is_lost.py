@@ -1,7 +1,7 @@
 """No edit is ever lost: whatever happened before, a plain run leaves what a run with an empty work folder would.
 
 A seed chooses a sequence of events: edits, verbs typed by hand, runs that are killed, files that are deleted, damaged,
-brought back or given other times, git. A plain run takes ten such sequences; LESSONPRESS_SEQUENCES=500 takes so many,
+brought back or given other times, git. A plain run takes six such sequences; LESSONPRESS_SEQUENCES=500 takes so many,
 LESSONPRESS_FIRST=37 begins at another seed. A failure tells its seed and its events.
 """
 
@@ -28,13 +28,13 @@ from lessonpress.build import steps
 from lessonpress.core import config as settings
 from lessonpress.core.errors import LessonError
 from lessonpress.publishing import mistakes, publish, site
-from tests import tiny
+from tests import tiers, tiny
 from tests.workflow.conftest import TINY, House, build
 from tests.workflow.swift import Running
 
 pytestmark = pytest.mark.workflow
 
-SEQUENCES = int(os.environ.get("LESSONPRESS_SEQUENCES", "10"))
+SEQUENCES = tiers.amount(6, 500, "LESSONPRESS_SEQUENCES")
 FIRST = int(os.environ.get("LESSONPRESS_FIRST", "0"))
 AT_ONCE = 2
 ECHO = "echo"  # a lesson without checks

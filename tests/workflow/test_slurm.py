@@ -1,4 +1,4 @@
-"""Fifty lessons on a real Slurm cluster of two nodes give the same bytes as on this machine, also when a node dies."""
+"""Many lessons on a real Slurm cluster of two nodes give the same bytes as on this machine, also when a node dies."""
 
 import os
 import shutil
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import tiny
+from tests import tiers, tiny
 from tests.workflow import slurm
 
 pytestmark = [pytest.mark.workflow, pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())]
 
-COUNT = 50
-IN_ONE_JOB = 13
+COUNT = tiers.amount(20, 50)
+IN_ONE_JOB = tiers.amount(6, 13)
 PROJECT = Path(__file__).parents[2]
 SECONDS = 600
 
@@ -76,7 +76,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm.Cluster]
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, bytes]]:
-    """What this machine alone publishes of the fifty lessons."""
+    """What this machine alone publishes of these lessons."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:
         room = repository(tmp_path_factory.mktemp("local"), Path(temporary))
         assert room.snakemake("--cores", "2").wait(SECONDS) == 0, room.said()
@@ -92,7 +92,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
 
 
 def repository(folder: Path, temporary: Path) -> Room:
-    """Fifty lessons that are all different."""
+    """Many lessons that are all different."""
     for name in ("Snakefile", "workflow", "profiles", "templates"):
         source = PROJECT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
