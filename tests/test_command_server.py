@@ -69,10 +69,10 @@ commands.COMMANDS |= {"talk": talk,
 def until(holds: Callable[[], Any], what: str) -> Any:
     """Wait until something holds; answers it."""
     end = time.monotonic() + PATIENCE
-    while not (found := holds()):
+    while not (result := holds()):
         assert time.monotonic() < end, what
         time.sleep(0.02)
-    return found
+    return result
 
 
 class Run:
@@ -84,8 +84,8 @@ class Run:
         (root / "sitecustomize.py").write_text(COMMANDS)
         self.snakemake = subprocess.Popen(["sleep", "600"])
         self.folder = Path(tempfile.gettempdir(), f"lessonpress-test-{secrets.token_hex(8)}")
-        self.told = f"{self.folder}|{self.snakemake.pid}|{command_server.start_time(self.snakemake.pid)}"
-        self.around = {**os.environ, variables.RUN: self.told, "PYTHONPATH": str(root)}
+        self.address = f"{self.folder}|{self.snakemake.pid}|{command_server.start_time(self.snakemake.pid)}"
+        self.around = {**os.environ, variables.RUN: self.address, "PYTHONPATH": str(root)}
         self.clients: list[subprocess.Popen[str]] = []
 
     def start(self, *words: str, folder: Path | None = None, **more: str) -> subprocess.Popen[str]:
@@ -138,8 +138,8 @@ class Run:
 
 def alive(pid: int) -> bool:
     """Whether a process is there and has not ended."""
-    found = process_tree.process(pid)
-    return found is not None and command_server.start_time(pid) != "" and not ended(pid)
+    process = process_tree.process(pid)
+    return process is not None and command_server.start_time(pid) != "" and not ended(pid)
 
 
 def ended(pid: int) -> bool:
@@ -163,11 +163,11 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 def test_a_command_is_done_as_its_caller_would(run: Run, tmp_path: Path) -> None:
     """In its folder, with its environment and its words, to its outputs; from nothing is read."""
-    told = run.look("a b", "ü", "", WORD="one")
-    assert told.pop("pid") not in (os.getpid(), run.servers()[0])
-    assert told == {"folder": str(run.cwd), "words": ["a b", "ü", ""], "word": "one", "input": "", "size": 0}
-    told = run.look(folder=tmp_path)
-    assert (told["folder"], told["words"], told["word"]) == (str(tmp_path), ["x"], None)
+    seen = run.look("a b", "ü", "", WORD="one")
+    assert seen.pop("pid") not in (os.getpid(), run.servers()[0])
+    assert seen == {"folder": str(run.cwd), "words": ["a b", "ü", ""], "word": "one", "input": "", "size": 0}
+    seen = run.look(folder=tmp_path)
+    assert (seen["folder"], seen["words"], seen["word"]) == (str(tmp_path), ["x"], None)
 
 
 @pytest.mark.parametrize(("words", "code"), [(("end", "0"), 0), (("end", "3"), 3), (("words", "x"), 1)])
@@ -188,7 +188,7 @@ def test_wrong_usage_and_mistakes_come_through(run: Run) -> None:
     assert run("--version")[:2] == (0, f"lessonpress {__version__}\n")
 
 
-def test_a_fault_of_ours_is_told_to_whoever_asked(run: Run) -> None:
+def test_a_fault_of_ours_is_reported_to_its_caller(run: Run) -> None:
     """With its traceback; the worker goes on."""
     before = run.look()["pid"]
     code, out, err = run("fault", "x")
@@ -248,8 +248,8 @@ def test_a_busy_worker_is_left_alone(run: Run) -> None:
 def test_many_clients_at_once_start_one_server(run: Run) -> None:
     """Whoever is quicker serves them all."""
     clients = [run.start("look", str(number)) for number in range(6)]
-    told = [json.loads(client.communicate(timeout=PATIENCE)[0]) for client in clients]
-    assert [one["words"] for one in told] == [[str(number)] for number in range(6)]
+    seen = [json.loads(client.communicate(timeout=PATIENCE)[0]) for client in clients]
+    assert [one["words"] for one in seen] == [[str(number)] for number in range(6)]
     assert len(run.servers()) == 1
 
 
@@ -326,7 +326,7 @@ def test_a_run_that_has_ended_is_served_no_more(run: Run) -> None:
     assert not run.folder.exists()
     run.snakemake.kill()
     run.snakemake.wait()
-    command[-2:] = run.told.split("|")[1:]
+    command[-2:] = run.address.split("|")[1:]
     assert subprocess.run(command, cwd=run.cwd, timeout=PATIENCE, check=False).returncode == 0
     assert not run.folder.exists()
 
@@ -334,7 +334,7 @@ def test_a_run_that_has_ended_is_served_no_more(run: Run) -> None:
 def test_a_second_server_leaves_the_first_alone(run: Run) -> None:
     """It finds the folder taken, and ends."""
     before = run.look()["pid"]
-    command = [sys.executable, "-P", "-m", "lessonpress.cli.command_server", *run.told.split("|")]
+    command = [sys.executable, "-P", "-m", "lessonpress.cli.command_server", *run.address.split("|")]
     assert subprocess.run(command, cwd=run.cwd, timeout=PATIENCE, check=False).returncode == 0
     assert run.look()["pid"] == before
 
@@ -359,7 +359,7 @@ def test_a_folder_that_is_not_the_users_own_is_refused(run: Run, tmp_path: Path,
     else:
         run.folder.mkdir(mode=0o700)
         os.chown(run.folder, 65534, 65534)
-    command = [sys.executable, "-P", "-m", "lessonpress.cli.command_server", *run.told.split("|")]
+    command = [sys.executable, "-P", "-m", "lessonpress.cli.command_server", *run.address.split("|")]
     done = subprocess.run(command, cwd=run.cwd, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert done.stderr == f"{run.folder} is not this user's own folder\n"
@@ -367,7 +367,7 @@ def test_a_folder_that_is_not_the_users_own_is_refused(run: Run, tmp_path: Path,
     run.folder.unlink() if kind == "a link" else run.folder.rmdir()
 
 
-def test_a_server_that_does_not_start_is_told_once(run: Run) -> None:
+def test_a_server_that_does_not_start_is_reported_once(run: Run) -> None:
     """With its own words, instead of starting another one for ever."""
     run.folder.mkdir(mode=0o755)
     run.folder.chmod(0o755)
@@ -411,8 +411,8 @@ def test_a_process_is_known_by_its_start() -> None:
             assert select.select([life], [], [], 0)[0] == []
             one.kill()
             assert select.select([life], [], [], PATIENCE)[0] == [life]
-        for told in (start, "1"):
-            with command_server._watch_process(one.pid, told) as life:
+        for started in (start, "1"):
+            with command_server._watch_process(one.pid, started) as life:
                 assert life is not None
                 assert select.select([life], [], [], 0)[0] == [life]
     assert command_server.start_time(one.pid) == ""

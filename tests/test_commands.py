@@ -1,4 +1,4 @@
-"""The rules' commands: what they are told, what they do, and how they end, in a run of Snakemake and typed."""
+"""The rules' commands: their arguments, what they do, and how they end, in a run of Snakemake and typed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Typed:
         return steps.open_build(self.config, SLUG).key
 
     @property
-    def room(self) -> Path:
+    def folder(self) -> Path:
         """The folder of the lesson's present state."""
         return self.config.work_dir(SLUG) / self.key
 
@@ -131,7 +131,7 @@ def test_steps_are_done_as_they_are_named(typed: Typed) -> None:
     """Each leaves its file in the folder of the lesson's present state, and says what it has to say."""
     for name, step in steps.STEPS.items():
         assert typed(name, SLUG)[0] == 0
-        assert artifact.read(typed.room / step.file)
+        assert artifact.read(typed.folder / step.file)
     code, out, err = typed("publish", SLUG)
     assert (code, err) == (0, "")
     assert out.startswith("echo: published revision ")
@@ -139,7 +139,7 @@ def test_steps_are_done_as_they_are_named(typed: Typed) -> None:
     assert typed("mistakes") == (0, "", "")
 
 
-def test_settings_are_told_to_every_command(typed: Typed) -> None:
+def test_settings_reach_every_command(typed: Typed) -> None:
     """With `--set`, in the place of config.yaml's; the next command in the same process knows nothing of it."""
     Path("config.yaml").write_text("work: scratch\n")
     assert typed("hash", SLUG)[0] == 0
@@ -170,10 +170,10 @@ def test_the_parsers_commands_do_the_same(typed: Typed) -> None:
 
 
 @pytest.mark.parametrize("override", ["wrk=x", "work", "limits=5", "limits.wall_seconds=soon", "work=results"])
-@pytest.mark.parametrize("verb", ["hash", "lint"])
-def test_a_setting_that_is_none_is_wrong_usage(typed: Typed, verb: str, override: str) -> None:
+@pytest.mark.parametrize("command", ["hash", "lint"])
+def test_a_setting_that_does_not_exist_is_wrong_usage(typed: Typed, command: str, override: str) -> None:
     """Whoever typed it learns which one; nothing is done."""
-    code, _, err = typed(verb, SLUG, "--set", override)
+    code, _, err = typed(command, SLUG, "--set", override)
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith("--set")
     assert not Path("work").exists()
@@ -182,22 +182,22 @@ def test_a_setting_that_is_none_is_wrong_usage(typed: Typed, verb: str, override
 def test_a_mistake_that_was_typed_for_is_the_end(typed: Typed) -> None:
     """Exit code 1 and its message, of whichever step is asked for; no traceback."""
     wrong()
-    for verb in (*steps.STEPS, "publish", "mistakes"):
-        code, _, err = typed(verb, SLUG) if verb != "mistakes" else typed(verb)
-        assert (code, err.count("\n")) == (1, 1), verb
+    for command in (*steps.STEPS, "publish", "mistakes"):
+        code, _, err = typed(command, SLUG) if command != "mistakes" else typed(command)
+        assert (code, err.count("\n")) == (1, 1), command
         assert err.startswith("lessons/echo/lesson.yaml:8: titel: unknown key")
 
 
 def test_a_mistake_in_a_run_is_a_result(typed: Typed, run: None) -> None:
-    """The job succeeds and says so once, where it was found; the last rule tells it."""
+    """The job succeeds and says so once, where it was noticed; the last rule reports it."""
     wrong()
-    key, told = typed.key, []
-    for verb in (*steps.STEPS, "publish"):
-        code, out, err = typed(verb, SLUG, "--key", key)
+    key, outputs = typed.key, []
+    for command in (*steps.STEPS, "publish"):
+        code, out, err = typed(command, SLUG, "--key", key)
         assert (code, err) == (0, "")
-        told.append(out)
-    assert told == ["echo: hash: a mistake, which is reported at the end\n", *[""] * 5]
-    assert (typed.room / "hash.log").read_text() == told[0]
+        outputs.append(out)
+    assert outputs == ["echo: hash: a mistake, which is reported at the end\n", *[""] * 5]
+    assert (typed.folder / "hash.log").read_text() == outputs[0]
     code, out, err = typed("mistakes", "--receipt", "work/good/x.json")
     assert (code, out) == (1, "The lesson failed.\n")
     assert err.startswith("lessons/echo/lesson.yaml:8: titel: unknown key")
@@ -229,14 +229,14 @@ def test_what_is_no_mistake_of_the_lesson_fails(typed: Typed, monkeypatch: pytes
     with mock.patch.dict(steps.STEPS, {"execute": replace(steps.STEPS["execute"], make=limited)}):
         code, _, err = typed("execute", SLUG, "--key", key)
     assert (code, err) == (1, "lessons/echo: the time limit of 9 s was hit.\n")
-    assert (typed.room / "execute.log").read_text() == err
+    assert (typed.folder / "execute.log").read_text() == err
     (Path("lessons") / SLUG / "model.py").write_text("# + 1\n")
     code, _, err = typed("execute", SLUG, "--key", key)
     assert (code, err) == (1, "lessons/echo: the lesson has changed since the run began. Run the same command again.\n")
 
 
 def test_all_lessons_are_tried(typed: Typed) -> None:
-    """A mistake in one stops no other; all are told at the end, and the exit code is the worst."""
+    """A mistake in one stops no other; all are reported at the end, and the exit code is the worst."""
     wrong("bad")
     code, out, err = typed("publish", "bad", SLUG)
     assert (code, out.startswith("echo: published revision ")) == (1, True)
@@ -256,15 +256,15 @@ def test_publishing_makes_what_is_missing_and_sweeps(typed: Typed, monkeypatch: 
     for number in range(5):
         (typed.config.work_dir(SLUG) / f"{number:016x}").mkdir(parents=True)
     monkeypatch.setenv(variables.NOTE, "why")
-    receipt = typed.room / "published-0a.json"
+    receipt = typed.folder / "published-0a.json"
     code, out, _ = typed("publish", SLUG, "--key", typed.key, "--receipt", receipt)
     assert code == 0
-    found = artifact.read(receipt)
-    assert found
-    assert out == f"echo: {found.body['words']}\n"
-    assert (typed.room / "publish.log").read_text() == out
+    stored = artifact.read(receipt)
+    assert stored
+    assert out == f"echo: {stored.body['words']}\n"
+    assert (typed.folder / "publish.log").read_text() == out
     [event] = history.read_history(typed.config.published(SLUG), SLUG)["revisions"]
-    assert (event["note"], event["revision"]) == ("why", found.body["revision"])
+    assert (event["note"], event["revision"]) == ("why", stored.body["revision"])
     assert len(list(typed.config.work_dir(SLUG).iterdir())) == 4
 
 
@@ -317,7 +317,7 @@ def test_files_get_names(typed: Typed) -> None:
     """A job with a key that is the present one's; another name is one message."""
     assert typed("render", SLUG)[0] == 0
     assert typed("name", SLUG, "cases.csv", "--key", typed.key) == (0, "", "")
-    assert (typed.config.work_dir(SLUG) / "cases.csv").read_bytes() == (typed.room / "cases.csv").read_bytes()
+    assert (typed.config.work_dir(SLUG) / "cases.csv").read_bytes() == (typed.folder / "cases.csv").read_bytes()
     code, _, err = typed("name", SLUG, "tables.csv")
     assert (code, err.startswith("work/echo/tables.csv: no step leaves such a file")) == (1, True)
 
@@ -341,7 +341,7 @@ def test_verdicts_go_into_files_and_reports(typed: Typed, monkeypatch: pytest.Mo
     assert asked == [SLUG, "other"]
     assert sorted(path.name for path in Path("work/verify/_runs").iterdir()) == ["0a"]
     report = canonical_json.read(Path("work/verify/report.json"))
-    assert [(told["slug"], told["numbers"], told["seconds"]) for told in report["lessons"]] == [
+    assert [(verdict["slug"], verdict["numbers"], verdict["seconds"]) for verdict in report["lessons"]] == [
         ("echo", {"a": 1}, 2.0), ("other", {"a": 1}, 2.0),
     ]  # fmt: skip
     assert Path("work/verify/echo/file").exists()
@@ -399,7 +399,7 @@ def test_a_closed_pipe_is_the_end_of_talking() -> None:
     """`lessonpress … | head -1`: exit code 1, and nothing on standard error."""
     code = (
         "import sys; from lessonpress.cli import command_line, commands\n"
-        "def talk(told):\n    while True: commands.say('words' * 1000)\n"
+        "def talk(arguments):\n    while True: commands.say('words' * 1000)\n"
         "commands.COMMANDS['site'] = talk; command_line.main(['site'])"
     )
     pipe = subprocess.PIPE

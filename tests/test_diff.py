@@ -35,8 +35,8 @@ def test_the_last_two_are_compared_unless_named(house: Config, tmp_path: Path) -
     """Without names the newest with the one before it; a name may be the beginning of an id, or a folder."""
     one, two = names(house)
     for given in ((), (one,), (one, two), (one[:6], two[:6]), (str(house.published(SLUG) / one),)):
-        found = diff.diff(house, SLUG, *given, out=tmp_path / "page.html")
-        assert (found.old, found.new) == (one, two)
+        difference = diff.diff(house, SLUG, *given, out=tmp_path / "page.html")
+        assert (difference.old, difference.new) == (one, two)
     assert diff.diff(house, SLUG, two, one, out=tmp_path / "page.html").old == two
 
 
@@ -57,31 +57,31 @@ def test_there_is_nothing_before_the_first(house: Config) -> None:
         diff.diff(house, SLUG, None, names(house)[0])
 
 
-def test_the_words_tell_each_edit(house: Config, tmp_path: Path) -> None:
+def test_the_lines_name_each_edit(house: Config, tmp_path: Path) -> None:
     """Prose by its key, a check by its margin, files by their sizes; nothing is claimed of the numbers."""
-    told = diff.format_difference(diff.diff(house, SLUG, out=tmp_path / "page.html"))
-    assert "because of: prose (1 key)" in told
-    assert "  prose  title: One <b> → Two & more" in told
-    assert "  checks  check_it: passes, margin 0.5 → 0.75" in told
-    assert "  numbers" not in told
+    text = diff.format_difference(diff.diff(house, SLUG, out=tmp_path / "page.html"))
+    assert "because of: prose (1 key)" in text
+    assert "  prose  title: One <b> → Two & more" in text
+    assert "  checks  check_it: passes, margin 0.5 → 0.75" in text
+    assert "  numbers" not in text
 
 
 def test_a_revision_does_not_differ_from_itself(house: Config, tmp_path: Path) -> None:
     """The same revision twice: nothing changed, in words and on the page."""
     one = names(house)[0]
-    found = diff.diff(house, SLUG, one, one, out=tmp_path / "page.html")
-    assert diff.format_difference(found) == f"{one}: nothing changed"
+    difference = diff.diff(house, SLUG, one, one, out=tmp_path / "page.html")
+    assert diff.format_difference(difference) == f"{one}: nothing changed"
     assert "nothing changed" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_data_is_json(house: Config, tmp_path: Path) -> None:
     """Everything that the words say, for programs."""
-    found = diff.diff(house, SLUG, out=tmp_path / "page.html")
-    told = json.loads(json.dumps(found.document(), allow_nan=False))
-    assert told["reasons"] == ["prose"]
-    assert told["prose"] == [{"name": "title", "old": "One <b>", "new": "Two & more"}]
-    assert told["checks"][0]["margin"] == [0.5, 0.75]
-    assert "title: Two & more" in told["texts"]["lesson.yaml"]
+    difference = diff.diff(house, SLUG, out=tmp_path / "page.html")
+    document = json.loads(json.dumps(difference.document(), allow_nan=False))
+    assert document["reasons"] == ["prose"]
+    assert document["prose"] == [{"name": "title", "old": "One <b>", "new": "Two & more"}]
+    assert document["checks"][0]["margin"] == [0.5, 0.75]
+    assert "title: Two & more" in document["texts"]["lesson.yaml"]
 
 
 class Links(HTMLParser):
@@ -95,11 +95,11 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note addresses and ids."""
-        found = dict(attrs)
+        values = dict(attrs)
         self.fetched += [
-            value for key in ("src", "href") if (value := found.get(key)) and not value.startswith(("#", "data:"))
+            value for key in ("src", "href") if (value := values.get(key)) and not value.startswith(("#", "data:"))
         ]
-        self.ids += [value] if (value := found.get("id")) else []
+        self.ids += [value] if (value := values.get("id")) else []
 
 
 def test_the_page_is_one_offline_file(house: Config, tmp_path: Path) -> None:
@@ -141,16 +141,16 @@ def edited(house: Config, to: Path) -> Path:
 def test_numbers_and_graph_are_drawn(house: Config, tmp_path: Path) -> None:
     """Heatmaps of new minus old with the worst cell named, and both graphs on one layout with marks."""
     old, new = house.published(SLUG) / names(house)[-1], edited(house, tmp_path)
-    found = revision_diff.compare_revisions(old, new)
-    [gap] = found.numbers.gaps
+    difference = revision_diff.compare_revisions(old, new)
+    [gap] = difference.numbers.gaps
     assert gap.absolute == pytest.approx(0.5)
-    page = report.render_page(found, old, new, title="What changed")
+    page = report.render_page(difference, old, new, title="What changed")
     assert gap.where() in page
     assert 'class="heatmap"' in page
     assert 'data-id="new@Pair#0" data-change="added"' in page
     assert 'data-id="add@Pair#0" data-change="removed"' in page
     assert ">+ new<" in page
-    assert {"numbers", "graph"} <= set(found.reasons)
+    assert {"numbers", "graph"} <= set(difference.reasons)
 
 
 def test_a_difference_of_no_numbers_is_nothing() -> None:

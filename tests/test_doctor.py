@@ -42,14 +42,14 @@ def house(template: Config, tmp_path: Path) -> Config:
     return tiny.at(tmp_path)
 
 
-def told(config: Config) -> dict[str, Any]:
+def read_history(config: Config) -> history.History:
     """The history as it is published, seal and all."""
     return dict(json.loads((config.published(SLUG) / history.FILE).read_text(encoding="utf-8")))
 
 
 def names(config: Config) -> list[str]:
     """The revisions in the order of their events."""
-    return [event["revision"] for event in told(config)["revisions"]]
+    return [event["revision"] for event in read_history(config)["revisions"]]
 
 
 def test_a_sound_site_has_no_faults(house: Config) -> None:
@@ -76,24 +76,24 @@ EDITS: dict[str, Edit] = {
 
 @pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edited_history_is_found(house: Config, edit: str, sealed: bool) -> None:
+def test_an_edited_history_is_noticed(house: Config, edit: str, sealed: bool) -> None:
     """By its seal, whatever was edited; and mostly by its content, when somebody has made a new seal."""
-    path, text = house.published(SLUG) / history.FILE, told(house)
+    path, text = house.published(SLUG) / history.FILE, read_history(house)
     EDITS[edit](text)
     if sealed:
         del text[history.SEAL]
     plain = json.dumps(text, indent=2, ensure_ascii=False) + "\n"
     path.write_text(history.serialise(text) if sealed else plain, "utf-8")
     site.write_site(house)
-    found = [fault.where for fault in doctor.find_faults(house)]
+    places = [fault.where for fault in doctor.find_faults(house)]
     if edit == "another note" and sealed:
-        assert found == []  # only a commit can tell: see below
+        assert places == []  # only a commit can tell: see below
     else:
-        assert any(where.startswith(f"models/{SLUG}") for where in found), found
+        assert any(where.startswith(f"models/{SLUG}") for where in places), places
 
 
 @pytest.mark.parametrize("step", range(0, 100, 9))
-def test_any_flipped_bit_of_a_history_is_found(house: Config, step: int) -> None:
+def test_any_flipped_bit_of_a_history_is_noticed(house: Config, step: int) -> None:
     """From the first to the last byte of revisions.json."""
     path = house.published(SLUG) / history.FILE
     data = bytearray(path.read_bytes())
@@ -105,7 +105,7 @@ def test_any_flipped_bit_of_a_history_is_found(house: Config, step: int) -> None
 
 def test_a_history_merged_by_hand_can_be_sealed(house: Config) -> None:
     """Events of two branches in one file: the order decides what is current; an event without a folder is refused."""
-    path, text = house.published(SLUG) / history.FILE, told(house)
+    path, text = house.published(SLUG) / history.FILE, read_history(house)
     one, two, three = text["revisions"]
     text["revisions"] = [one, three, {**two, "reasons": ["prose"]}]
     path.write_text(json.dumps(text), encoding="utf-8")
@@ -117,7 +117,7 @@ def test_a_history_merged_by_hand_can_be_sealed(house: Config) -> None:
         prune.accept(house, SLUG)
 
 
-def test_a_folder_that_is_gone_or_unknown_is_found(house: Config) -> None:
+def test_a_folder_that_is_gone_or_unknown_is_noticed(house: Config) -> None:
     """The history names what is not there, or does not name what is."""
     folder = house.published(SLUG)
     (folder / names(house)[0]).rename(folder / ("a" * 16))
@@ -136,9 +136,9 @@ def test_a_folder_has_one_line(house: Config) -> None:
     for path in lost:
         path.unlink()
     (folder / "plan.json").write_text("{}", encoding="utf-8")
-    found = [fault for fault in doctor.find_faults(house) if f"/{folder.name}" in fault.where]
-    assert len(found) > len(lost)
-    [line] = doctor.format_faults(found).splitlines()
+    faults = [fault for fault in doctor.find_faults(house) if f"/{folder.name}" in fault.where]
+    assert len(faults) > len(lost)
+    [line] = doctor.format_faults(faults).splitlines()
     assert f"the file is missing (worker/{lost[0].name}, " in line
     assert f"and {len(lost) - 3} more)" in line
     assert "its bytes are not the published ones (plan.json)" in line
@@ -150,7 +150,7 @@ def test_a_folder_has_one_line(house: Config) -> None:
 
 
 def test_the_doctor_does_not_send_anybody_to_the_doctor(house: Config) -> None:
-    """Where the pages cannot be made, the reason is told, and not once more who could tell it."""
+    """Where the pages cannot be made, the reason is given once."""
     (house.published(SLUG) / names(house)[2] / "manifest.json").write_text("no JSON", encoding="utf-8")
     words = doctor.format_faults(doctor.find_faults(house))
     assert "the pages cannot be made" in words
@@ -172,7 +172,7 @@ def test_a_folder_that_was_made_again_can_be_accepted(house: Config) -> None:
     assert doctor.find_faults(house) == []
 
 
-def test_what_a_killed_publisher_left_is_found_and_goes(house: Config) -> None:
+def test_what_a_killed_publisher_left_is_noticed_and_removed(house: Config) -> None:
     """The doctor names it; the next publication removes it."""
     left = house.published(SLUG) / ".0123456789abcdef.tmp-77"
     left.mkdir()
@@ -181,7 +181,7 @@ def test_what_a_killed_publisher_left_is_found_and_goes(house: Config) -> None:
     assert doctor.find_faults(house) == []
 
 
-def test_a_lesson_without_a_source_is_told(house: Config) -> None:
+def test_a_lesson_without_a_source_is_reported(house: Config) -> None:
     """Until it is retired; then its pages stay, say so, and the catalogue leaves it out."""
     shutil.rmtree(house.lesson(SLUG))
     [fault] = doctor.find_faults(house)
@@ -216,7 +216,7 @@ def test_a_retired_lesson_that_is_published_again_is_back(house: Config) -> None
     prune.retire(house, SLUG)
     house.lesson("away").rename(house.lesson(SLUG))
     tiny.published(house, "Four")
-    assert "retired" not in told(house)
+    assert "retired" not in read_history(house)
 
 
 def test_a_lesson_is_not_retired_with_a_note_that_no_page_could_show(house: Config) -> None:
@@ -224,19 +224,19 @@ def test_a_lesson_is_not_retired_with_a_note_that_no_page_could_show(house: Conf
     house.lesson(SLUG).rename(house.lesson("away"))
     with pytest.raises(LessonError, match="the note: unknown TeX command"):
         prune.retire(house, SLUG, note="So $\\nix$.")
-    assert "retired" not in told(house)
+    assert "retired" not in read_history(house)
 
 
 def test_pinning_holds_and_lets_go(house: Config) -> None:
     """Later publications add without moving the current revision; letting go makes the last one current."""
     one, _, three = names(house)
     prune.pin(house, SLUG, one[:7])
-    assert (told(house)["current"], told(house)["pinned"]) == (one, one)
+    assert (read_history(house)["current"], read_history(house)["pinned"]) == (one, one)
     work = tiny.rendered(house, "Four")
     assert f"{one} is pinned" in (publish.publish(work).words or "")
-    assert told(house)["current"] == one
+    assert read_history(house)["current"] == one
     prune.pin(house, SLUG, None)
-    assert (told(house)["current"], told(house)["pinned"]) == (tiny.revision(work), None)
+    assert (read_history(house)["current"], read_history(house)["pinned"]) == (tiny.revision(work), None)
     with pytest.raises(LessonError, match=three):
         prune.pin(house, SLUG, "no such name")
 
@@ -274,14 +274,14 @@ def test_prune_drops_what_is_in_no_commit(house: Config) -> None:
     git(house.results, "init", "--quiet")
     git(house.results, "commit", "--quiet", "--allow-empty", "--message", "nothing yet")
     one, two, three = names(house)
-    before = told(house)
+    before = read_history(house)
     assert sorted(name for _, name in prune.find_prunable(house)) == sorted((one, two))
-    assert told(house) == before
+    assert read_history(house) == before
     dropped = prune.prune(house)
     assert sorted(line.split("  ")[0] for line in dropped) == sorted(f"{SLUG}: dropped {name}" for name in (one, two))
     assert "“note One”" in "".join(dropped)
     assert integrity.list_revisions(house.published(SLUG)) == [three]
-    assert [event["reasons"] for event in told(house)["revisions"]] == [["first publication"]]
+    assert [event["reasons"] for event in read_history(house)["revisions"]] == [["first publication"]]
     site.write_site(house)
     assert doctor.find_faults(house) == []
 
@@ -310,7 +310,7 @@ def test_prune_needs_git(house: Config) -> None:
     assert len(integrity.list_revisions(house.published(SLUG))) == 3
 
 
-def test_git_tells_of_events_that_were_lost(house: Config) -> None:
+def test_git_shows_events_that_were_lost(house: Config) -> None:
     """A history that was shortened or rewritten, and sealed again, no longer continues the committed one."""
     commit(house)
     assert doctor.find_faults(house) == []

@@ -85,10 +85,10 @@ def test_what_a_page_packs_is_read_back(name: str) -> None:
     """Every bit of an array survives the page's data block, in the narrowest dtype that holds it."""
     array = PACKED[name]
     values = [v if np.isfinite(v) else {"float": repr(v).replace("inf", "Infinity")} for v in array.ravel().tolist()]
-    told = {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
-    back = unpack(pack(told))
+    array_record = {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
+    back = unpack(pack(array_record))
     np.testing.assert_array_equal(back.astype(array.dtype), array)
-    text = canonical_json.dumps({"live": {"cases": {"one": {"inputs": {"x": pack(told)}}}}})
+    text = canonical_json.dumps({"live": {"cases": {"one": {"inputs": {"x": pack(array_record)}}}}})
     page = f'<p>x</p><script type="application/json" id="page-data">{text}</script>'
     np.testing.assert_array_equal(read_inputs(page)["one"]["x"], back)
 

@@ -1,4 +1,4 @@
-"""Any bit of a published revision or history that is not as it was is found, and the file is named."""
+"""Any bit of a published revision or history that is not as it was is noticed, and the file is named."""
 
 import importlib.util
 import os
@@ -61,17 +61,17 @@ def test_every_file_is_covered_by_a_digest_or_made_again(files: dict[str, bytes]
     assert list(integrity.find_file_faults(files, SLUG, folder.name)) == []
 
 
-def test_any_bit_of_a_listed_file_is_found(files: dict[str, bytes]) -> None:
+def test_any_bit_of_a_listed_file_is_noticed(files: dict[str, bytes]) -> None:
     """Every bit of a small file, 500 of a larger one: its digest is no longer the listed one, and it alone is named."""
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
     for name in set(files) - {"SHA256SUMS", "bundle.zip"}:
         assert integrity.compare_sums(files["SHA256SUMS"], digests) == []
         for data in flips(files[name], MANY):
-            found = integrity.compare_sums(files["SHA256SUMS"], {**digests, name: canonical_json.digest(data)})
-            assert found == [(name, "its bytes are not the published ones")]
+            faults = integrity.compare_sums(files["SHA256SUMS"], {**digests, name: canonical_json.digest(data)})
+            assert faults == [(name, "its bytes are not the published ones")]
 
 
-def test_every_bit_of_the_list_of_digests_is_found(files: dict[str, bytes]) -> None:
+def test_every_bit_of_the_list_of_digests_is_noticed(files: dict[str, bytes]) -> None:
     """All of them: a digest, a name, a space or a line feed of SHA256SUMS that is another one contradicts the files."""
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
     for data in flips(files["SHA256SUMS"], 8 * len(files["SHA256SUMS"])):
@@ -86,11 +86,11 @@ def test_every_bit_of_the_identity_gives_another_name(files: dict[str, bytes], f
 
 
 @pytest.mark.parametrize("name", integrity.CORE)
-def test_a_bit_of_what_vouches_for_the_others_is_found(files: dict[str, bytes], folder: Path, name: str) -> None:
+def test_a_bit_of_what_vouches_for_the_others_is_noticed(files: dict[str, bytes], folder: Path, name: str) -> None:
     """By the whole integrity of a folder and by name, but where the list contradicts a file that it alone knows."""
     for data in flips(files[name], 60):
-        found = dict(integrity.find_file_faults({**files, name: data}, SLUG, folder.name))
-        assert name in found or (name == "SHA256SUMS" and set(found) & identity.DERIVED), found
+        faults = dict(integrity.find_file_faults({**files, name: data}, SLUG, folder.name))
+        assert name in faults or (name == "SHA256SUMS" and set(faults) & identity.DERIVED), faults
 
 
 def test_the_list_of_digests_is_blamed_for_its_own_faults(files: dict[str, bytes], folder: Path) -> None:
@@ -98,14 +98,14 @@ def test_the_list_of_digests_is_blamed_for_its_own_faults(files: dict[str, bytes
     sums = files["SHA256SUMS"].decode()
     without = "".join(line for line in sums.splitlines(keepends=True) if not line.endswith("  plan.json\n"))
     for text in (without, sums.replace("  plan.json", "  plan.jsom"), sums.replace("  CITATION.cff", "  CITATION.cfg")):
-        found = dict(integrity.find_file_faults({**files, "SHA256SUMS": text.encode()}, SLUG, folder.name))
-        assert "SHA256SUMS" in found, text
-        assert "no file of this revision" not in found.values(), found
-    found = dict(integrity.find_file_faults({k: v for k, v in files.items() if k != "SHA256SUMS"}, SLUG, folder.name))
-    assert set(found) <= {"SHA256SUMS", "bundle.zip"}
+        faults = dict(integrity.find_file_faults({**files, "SHA256SUMS": text.encode()}, SLUG, folder.name))
+        assert "SHA256SUMS" in faults, text
+        assert "no file of this revision" not in faults.values(), faults
+    faults = dict(integrity.find_file_faults({k: v for k, v in files.items() if k != "SHA256SUMS"}, SLUG, folder.name))
+    assert set(faults) <= {"SHA256SUMS", "bundle.zip"}
 
 
-def test_what_is_no_plain_file_or_folder_is_found(house: Config, tmp_path: Path) -> None:
+def test_what_is_no_plain_file_or_folder_is_noticed(house: Config, tmp_path: Path) -> None:
     """Links, pipes and empty folders, which no digest covers."""
     for case in ("lesson", "revision", "file", "pipe", "empty"):
         root = tmp_path / case
@@ -124,7 +124,7 @@ def test_what_is_no_plain_file_or_folder_is_found(house: Config, tmp_path: Path)
         assert fault.where == f"models/{path.as_posix()}"
 
 
-def test_every_bit_of_a_history_is_found(house: Config, tmp_path: Path) -> None:
+def test_every_bit_of_a_history_is_noticed(house: Config, tmp_path: Path) -> None:
     """All of them, by the seal, by what the file says, or because it is no history any more."""
     shutil.copytree(house.published(SLUG), tmp_path / SLUG, ignore=shutil.ignore_patterns("[0-9a-f]" * 16))
     path, name = tmp_path / SLUG / history.FILE, f"models/{SLUG}/{history.FILE}"
@@ -145,7 +145,7 @@ def verifier(folder: Path) -> ModuleType:
     return module
 
 
-def told(verify: ModuleType) -> list[str]:
+def read_faults(verify: ModuleType) -> list[str]:
     """What verify.py finds; it tells an error while reading as a folder that cannot be read."""
     try:
         return list(verify.faults())
@@ -169,5 +169,5 @@ def test_verify_py_finds_any_bit_that_the_bundle_holds(files: dict[str, bytes], 
                 (here / name).write_bytes(data)
                 changed = {**whole, here / name: canonical_json.digest(data)}
                 verify.digest = changed.__getitem__
-                assert told(verify), name
+                assert read_faults(verify), name
             (here / name).write_bytes(given[name])

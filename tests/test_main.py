@@ -39,7 +39,7 @@ def house(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 def run(*words: str, answer: str = "") -> Result:
-    """Run a verb in this process."""
+    """Run a command in this process."""
     return CliRunner().invoke(main.app, list(words), input=answer)
 
 
@@ -48,14 +48,14 @@ def count(house: Path) -> int:
     return len(history.list_newest_first(history.read_history(house / "results" / "models" / SLUG, SLUG)))
 
 
-@pytest.mark.parametrize("verb", ["verify", "diff", "history", "pin", "retire", "prune", "doctor --accept"])
-def test_a_lesson_that_never_was_is_wrong_usage(house: Path, verb: str) -> None:
+@pytest.mark.parametrize("command", ["verify", "diff", "history", "pin", "retire", "prune", "doctor --accept"])
+def test_a_lesson_that_never_was_is_wrong_usage(house: Path, command: str) -> None:
     """Exit 2, and the names that are near."""
-    done = run(*verb.split(), "eccho")
+    done = run(*command.split(), "eccho")
     assert done.exit_code == 2
     assert "no lesson is called 'eccho'; near it: echo." in done.output
-    assert run(*verb.split(), "../models/echo").exit_code == 2
-    assert "no lesson is called 'quite-another'; lessons: echo." in run(*verb.split(), "quite-another").output
+    assert run(*command.split(), "../models/echo").exit_code == 2
+    assert "no lesson is called 'quite-another'; lessons: echo." in run(*command.split(), "quite-another").output
 
 
 def test_prune_says_what_it_would_drop(house: Path) -> None:
@@ -78,7 +78,7 @@ def test_prune_asks_on_a_terminal(
 
 
 def test_prune_does_not_ask_a_script(house: Path) -> None:
-    """Without a terminal it drops as it is told."""
+    """Without a terminal it asks nothing."""
     done = run("prune")
     assert (done.exit_code, count(house)) == (0, 1)
     assert f"{SLUG}: dropped " in done.output

@@ -1,4 +1,4 @@
-"""The mistakes of all lessons are told together, each once; and a lesson's files get names for other workflows."""
+"""The mistakes of all lessons are reported together, each once; and a lesson's files get names for other workflows."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def finish(settings: Config, slug: str) -> None:
     publish.publish(work)
 
 
-def test_all_mistakes_are_told(house: Config) -> None:
+def test_all_mistakes_are_reported(house: Config) -> None:
     """By the receipts of the lessons' present states, and those of folders that are no lesson's; good ones are not."""
-    found = mistakes.collect_mistakes(house)
-    assert {name: len(errors) for name, errors in found.items()} == {"bad": 1, "worse": 2, "No Slug": 1}
-    assert found["bad"][0].message().startswith("lessons/bad/lesson.yaml:8: titel: unknown key")
-    assert found["No Slug"][0].message().startswith("lessons/No Slug/lesson.yaml:2: slug: 'echo' given")
-    assert mistakes.summarise(house, found) == "3 of 5 lessons failed; the others are published."
+    by_lesson = mistakes.collect_mistakes(house)
+    assert {name: len(errors) for name, errors in by_lesson.items()} == {"bad": 1, "worse": 2, "No Slug": 1}
+    assert by_lesson["bad"][0].message().startswith("lessons/bad/lesson.yaml:8: titel: unknown key")
+    assert by_lesson["No Slug"][0].message().startswith("lessons/No Slug/lesson.yaml:2: slug: 'echo' given")
+    assert mistakes.summarise(house, by_lesson) == "3 of 5 lessons failed; the others are published."
 
 
 def test_the_summary_says_what_became_of_the_others(house: Config) -> None:
@@ -53,13 +53,13 @@ def test_the_summary_says_what_became_of_the_others(house: Config) -> None:
     assert mistakes.summarise(alone, {"echo": ()}) == "The lesson failed."
 
 
-def test_a_mistake_that_was_mended_is_told_no_more(house: Config) -> None:
-    """Nor is one of a state that was not finished: whoever failed has told why."""
+def test_a_mistake_that_was_mended_is_reported_no_more(house: Config) -> None:
+    """Nor is one of a state that was not finished: the step that failed has reported why."""
     tiny.edit(house.lesson("bad") / "lesson.yaml", "titel: x\n", "")
     assert set(mistakes.collect_mistakes(house)) == {"worse", "No Slug"}
 
 
-def test_a_receipt_that_is_not_whole_tells_nothing(house: Config) -> None:
+def test_a_receipt_that_is_not_whole_counts_for_nothing(house: Config) -> None:
     """It is due; what it says counts for nothing."""
     for path in Path("work", "bad").glob("*/published.json"):
         os.truncate(path, path.stat().st_size - 1)
@@ -70,8 +70,8 @@ def test_an_odd_folder_is_a_mistake_whatever_it_holds(house: Config) -> None:
     """A lesson that is good but for its folder's name: no page could have that address."""
     recipe = house.lesson("No Slug") / "lesson.yaml"
     recipe.write_text(recipe.read_text().replace("slug: echo", "slug: No Slug"))
-    [told] = mistakes.collect_mistakes(house)["No Slug"]
-    assert told.where.startswith("lessons/No Slug")
+    [error] = mistakes.collect_mistakes(house)["No Slug"]
+    assert error.where.startswith("lessons/No Slug")
     long = house.lesson("a" * 101)
     tiny.write(long, recipe=tiny.RECIPE.replace("slug: echo", f"slug: {long.name}"))
     assert mistakes.collect_mistakes(house)[long.name]
@@ -80,19 +80,19 @@ def test_an_odd_folder_is_a_mistake_whatever_it_holds(house: Config) -> None:
 def test_that_there_is_no_mistake_is_written_down(house: Config) -> None:
     """As a whole artifact, so that half a file is none."""
     mistakes.write_receipt(Path("work/good/x.json"))
-    found = artifact.read(Path("work/good/x.json"))
-    assert found
-    assert found.body == {"good": True}
+    receipt = artifact.read(Path("work/good/x.json"))
+    assert receipt
+    assert receipt.body == {"good": True}
 
 
 def test_files_get_their_names(house: Config) -> None:
     """Those of the present state, whole or not at all; what is named already is replaced, and others stay."""
-    work, room = steps.open_build(house, "echo"), house.work_dir("echo")
+    work, folder = steps.open_build(house, "echo"), house.work_dir("echo")
     mistakes.copy_to_stable_names(house, "echo", work.key, ["cases.csv", "capture.json"])
-    assert sorted(path.name for path in room.iterdir() if path.is_file()) == ["capture.json", "cases.csv"]
-    (room / "cases.csv").write_text("of another state")
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["capture.json", "cases.csv"]
+    (folder / "cases.csv").write_text("of another state")
     mistakes.copy_to_stable_names(house, "echo", None, ["cases.csv"])
-    assert (room / "cases.csv").read_bytes() == (work.folder / "cases.csv").read_bytes()
+    assert (folder / "cases.csv").read_bytes() == (work.folder / "cases.csv").read_bytes()
     assert set(mistakes.STEP_FILES) == {
         "source.json", "capture.json", "mutants.json", "cases.json", "cases.csv", "checks.json", "rendered.json",
     }  # fmt: skip

@@ -23,7 +23,7 @@ from tests import tiny
 SLUG = "echo"
 
 
-def told(config: Config, slug: str = SLUG) -> dict[str, Any]:
+def read_history(config: Config, slug: str = SLUG) -> history.History:
     """The published history."""
     return history.read_history(config.published(slug), slug)
 
@@ -44,7 +44,7 @@ def test_a_note_that_no_page_could_show_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         (b"import numpy\n\nimport pandas as pd\n", "lessons/echo/model.py:3: pandas is imported; readers have torch, "),
         (b"def f(:\n", "lessons/echo/model.py:1: this is no Python"),
@@ -52,7 +52,7 @@ def test_a_note_that_no_page_could_show_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_lesson_that_imports_what_readers_lack_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes, message: str
 ) -> None:
     """In lint's words; what Python has, what lies beside it and what it can do without is nobody's lack."""
     config = tiny.at(tmp_path)
@@ -61,10 +61,10 @@ def test_a_lesson_that_imports_what_readers_lack_is_refused(
     work = tiny.without_worker(config, tiny.capture(), [tiny.verdict()])
     monkeypatch.chdir(tmp_path)
     done = publish.publish(work)
-    if not told:
+    if not message:
         assert "published revision" in (done.words or "")
         return
-    assert done.mistakes[0].message().startswith(told)
+    assert done.mistakes[0].message().startswith(message)
     assert tiny.words(publish.find_missing_packages(work)) == tiny.words(done.mistakes)  # which preview warns of
     assert not config.published(SLUG).exists()
 
@@ -79,7 +79,7 @@ def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
     assert {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()} == {
         p.relative_to(new): p.read_bytes() for p in new.rglob("*") if p.is_file()
     }
-    assert told(config) == {
+    assert read_history(config) == {
         "slug": SLUG,
         "current": name,
         "pinned": None,
@@ -139,7 +139,7 @@ def test_rounding_is_no_new_revision(tmp_path: Path, factor: float, same: bool) 
     )
     receipt = artifact.read(work.folder / "published.json")
     assert receipt
-    assert receipt.body["revision"] == told(config)["current"] == (one if same else tiny.revision(work))
+    assert receipt.body["revision"] == read_history(config)["current"] == (one if same else tiny.revision(work))
 
 
 def test_a_new_revision_stands_beside_the_old_one(tmp_path: Path) -> None:
@@ -151,11 +151,11 @@ def test_a_new_revision_stands_beside_the_old_one(tmp_path: Path) -> None:
     two = tiny.revision(work)
     assert (publish.publish(work).words or "").startswith(f"echo: revision {one} → {two} because of: prose")
     assert state(config.published(SLUG) / one) == before
-    assert [(e["revision"], e["reasons"]) for e in told(config)["revisions"]] == [
+    assert [(e["revision"], e["reasons"]) for e in read_history(config)["revisions"]] == [
         (one, ["first publication"]),
         (two, ["prose"]),
     ]
-    assert told(config)["current"] == two
+    assert read_history(config)["current"] == two
 
 
 def test_going_back_is_an_event_and_no_new_folder(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_going_back_is_an_event_and_no_new_folder(tmp_path: Path) -> None:
     before = state(config.published(SLUG) / one)
     tiny.published(config, "one", at="2027-07-07T00:00:00+00:00")
     assert state(config.published(SLUG) / one) == before
-    assert [event["revision"] for event in told(config)["revisions"]][2] == one
-    assert told(config)["current"] == one
+    assert [event["revision"] for event in read_history(config)["revisions"]][2] == one
+    assert read_history(config)["current"] == one
 
 
 def test_a_failing_check_publishes_nothing(tmp_path: Path) -> None:
@@ -199,13 +199,13 @@ GATES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("gate", GATES)
 def test_a_check_without_teeth_publishes_nothing(tmp_path: Path, gate: str) -> None:
-    """What passes on the broken variant, or was never tried on one, proves nothing; told at the check's line."""
-    config, (verdict, told) = tiny.at(tmp_path), GATES[gate]
+    """What passes on the broken variant, or was never tried on one, proves nothing; the message names its line."""
+    config, (verdict, message) = tiny.at(tmp_path), GATES[gate]
     tiny.write(config.lesson(SLUG), recipe=tiny.RECORDED, checks=tiny.CHECKS)
     work = tiny.without_worker(config, tiny.capture(), [tiny.verdict(**verdict)])
     [mistake] = publish.publish(work).mistakes
     assert mistake.where.endswith("lessons/echo/checks.py:7: check_it")
-    assert told in mistake.message()
+    assert message in mistake.message()
     assert not config.published(SLUG).exists()
 
 
@@ -215,10 +215,10 @@ def test_a_lessons_mistakes_stand_in_its_receipt(tmp_path: Path) -> None:
     tiny.write(config.lesson(SLUG), recipe=tiny.RECIPE.replace("title", "tittle"))
     work = steps.open_build(config, SLUG)
     steps.perform(work, "render")
-    done = publish.publish(work, receipt=tmp_path / "told.json")
-    assert done.passed_over  # it was told when it was found
+    done = publish.publish(work, receipt=tmp_path / "receipt.json")
+    assert done.passed_over  # it was reported before
     assert [mistake.split("lesson.yaml:")[1][:9] for mistake in tiny.words(done.mistakes)] == ["1: title:", "3: tittle"]
-    receipt = artifact.read(tmp_path / "told.json")
+    receipt = artifact.read(tmp_path / "receipt.json")
     assert receipt
     assert tiny.words(receipt.mistakes) == tiny.words(done.mistakes)
     assert not (work.folder / "published.json").exists()
@@ -229,13 +229,13 @@ def test_a_pinned_lesson_stays_where_it_is(tmp_path: Path) -> None:
     """A later revision is added without becoming current, and adding it twice adds nothing."""
     config = tiny.at(tmp_path)
     one = tiny.published(config, "one")
-    history.write_history(config.published(SLUG), {**told(config), "pinned": one})
+    history.write_history(config.published(SLUG), {**read_history(config), "pinned": one})
     two = tiny.published(config, "two")
     before = state(tmp_path / "results")
     done = publish.publish(steps.open_build(config, SLUG))
     assert (done.words or "").startswith(f"echo: unchanged, revision {two}")
     assert state(tmp_path / "results") == before
-    assert (told(config)["current"], history.find_latest(told(config))) == (one, two)
+    assert (read_history(config)["current"], history.find_latest(read_history(config))) == (one, two)
 
 
 def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
@@ -254,12 +254,12 @@ def test_a_crash_before_the_history_is_repaired_by_the_next_publish(
         patch.setattr(history, "write_history", killed)
         with pytest.raises(KeyboardInterrupt):
             publish.publish(work)
-    assert told(config)["current"] == one
+    assert read_history(config)["current"] == one
     assert not (work.folder / "published.json").exists()
     before = state(config.published(SLUG) / two)
     assert before
     publish.publish(work)
-    assert told(config)["current"] == two
+    assert read_history(config)["current"] == two
     assert state(config.published(SLUG) / two) == before
 
 
@@ -303,12 +303,12 @@ def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path) -> None:
     """When somebody has removed the folder by hand, publishing restores it; the history already tells of it."""
     config = tiny.at(tmp_path)
     name = tiny.published(config, "one")
-    before = told(config)
+    before = read_history(config)
     shutil.rmtree(config.published(SLUG) / name)
     done = publish.publish(steps.open_build(config, SLUG))
     assert done.words == f"echo: revision {name} is back in its place"
     assert (config.published(SLUG) / name / "worker" / "run.py").is_file()
-    assert told(config) == before
+    assert read_history(config) == before
 
 
 def _publish(root: Path, name: str, key: str, barrier: Any) -> None:
@@ -331,11 +331,11 @@ def test_publishers_at_once_take_turns(tmp_path: Path, kind: str) -> None:
         publisher.start()
     for publisher in publishers:
         publisher.join(60)
-    events = [event["revision"] for event in told(tiny.at(tmp_path))["revisions"]]
+    events = [event["revision"] for event in read_history(tiny.at(tmp_path))["revisions"]]
     assert sorted(events) == sorted(made.values())
     folder = tiny.at(tmp_path).published(SLUG)
     assert {p.name for p in folder.iterdir()} == {*made.values(), "revisions.json"}
-    assert told(tiny.at(tmp_path))["current"] == events[-1]
+    assert read_history(tiny.at(tmp_path))["current"] == events[-1]
 
 
 def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_of_two_that_made_the_same_revision_the_first_landed_stays(tmp_path: Pat
     assert tiny.published(other, "one", at="2030-01-01T00:00:00+00:00") == name
     published = canonical_json.read(config.published(SLUG) / name / "manifest.json")
     assert published["provenance"]["capturedAt"] == "2026-01-01T00:00:00+00:00"
-    assert len(told(config)["revisions"]) == 1
+    assert len(read_history(config)["revisions"]) == 1
 
 
 def test_a_damaged_folder_is_never_published_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What changed is told value by value, and a graph by its layers and connections."""
+"""What changed is listed value by value, and a graph by its layers and connections."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def test_nothing_differs_from_itself(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "words"),
     [
         ({"a": 1}, {"a": 2}, ["a: 1 → 2"]),
         ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, ["a.b[1]: 2 → 3"]),
@@ -34,9 +34,9 @@ def test_nothing_differs_from_itself(value: Any) -> None:
         ([{"id": "x", "n": 1}], [{"id": "y"}, {"id": "x", "n": 2}], ["x.n: 1 → 2", 'y: absent → {"id":"y"}']),
     ],
 )
-def test_every_edit_is_named_by_its_path(old: Any, new: Any, told: list[str]) -> None:
+def test_every_edit_is_named_by_its_path(old: Any, new: Any, words: list[str]) -> None:
     """Lists whose entries have ids are compared by them, so that an insertion is one edit."""
-    assert [edit.words() for edit in revision_diff.list_edits(old, new)] == told
+    assert [edit.words() for edit in revision_diff.list_edits(old, new)] == words
 
 
 def test_long_texts_are_cut_around_what_differs() -> None:
@@ -76,13 +76,13 @@ def test_what_came_went_and_changed() -> None:
     """Each layer by its id, each connection by its ends, as often as it is there."""
     old = {"layers": [layer("a"), layer("b")], "connections": [wire("a", "b"), wire("a", "b")]}
     new = {"layers": [layer("a", op="torch.sub"), layer("c")], "connections": [wire("a", "b"), wire("a", "c")]}
-    found = revision_diff.compare_graphs(old, new)
-    assert (found.added, found.removed) == (("c",), ("b",))
-    assert {name: [e.words() for e in edits] for name, edits in (found.changed or {}).items()} == {
+    graph = revision_diff.compare_graphs(old, new)
+    assert (graph.added, graph.removed) == (("c",), ("b",))
+    assert {name: [e.words() for e in edits] for name, edits in (graph.changed or {}).items()} == {
         "a": ["op: torch.add → torch.sub"]
     }
-    assert (found.connections_added, found.connections_removed) == (("a → c.input",), ("a → b.input",))
-    assert found.words() == "1 added, 1 removed, 1 changed, 1 connection added, 1 connection removed"
+    assert (graph.connections_added, graph.connections_removed) == (("a → c.input",), ("a → b.input",))
+    assert graph.words() == "1 added, 1 removed, 1 changed, 1 connection added, 1 connection removed"
     assert [entry["id"] for entry in merge_layers(old["layers"], new["layers"])] == ["a", "c", "b"]
 
 

@@ -18,12 +18,12 @@ def published(root: Path, *slugs: str) -> Config:
     """A site with two revisions of each lesson."""
     config = tiny.at(root)
     for slug in slugs:
-        told = history.read_history(config.published(slug), slug)
+        events = history.read_history(config.published(slug), slug)
         for number, name in enumerate(("0" * 15 + "1", "0" * 15 + "2")):
             body = {**page_sample.manifest(), "slug": slug, "revision": name, "title": f"Title of {slug}"}
             atomic_io.write(config.published(slug) / name / "manifest.json", canonical_json.pretty(body))
-            told = history.add_event(told, name, f"2026-01-0{number + 1}T00:00:00+00:00", ["prose"], "why & how")
-        history.write_history(config.published(slug), told)
+            events = history.add_event(events, name, f"2026-01-0{number + 1}T00:00:00+00:00", ["prose"], "why & how")
+        history.write_history(config.published(slug), events)
     return config
 
 
@@ -89,30 +89,30 @@ def test_a_page_with_other_bytes_is_written_again(tmp_path: Path, edit: Callable
     assert page.read_bytes() == before
 
 
-def test_the_receipt_tells_all_that_the_pages_rest_on(tmp_path: Path) -> None:
+def test_the_receipt_holds_all_that_the_pages_depend_on(tmp_path: Path) -> None:
     """Every page, history, manifest by its digest as it is published: what is another one later is noticed."""
     config = published(tmp_path, "first")
     site.write_site(config, receipt=tmp_path / "receipt.json")
-    found = artifact.read(tmp_path / "receipt.json")
-    assert found
-    told = found.body["files"]
+    receipt = artifact.read(tmp_path / "receipt.json")
+    assert receipt
+    digests = receipt.body["files"]
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
     lesson = {f"models/first/{name}" for name in ("index.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
-    assert set(told) == {"index.html", "404.html", *schemas, *lesson}
-    assert told == {name: canonical_json.digest_file(tmp_path / "results" / name) for name in told}
+    assert set(digests) == {"index.html", "404.html", *schemas, *lesson}
+    assert digests == {name: canonical_json.digest_file(tmp_path / "results" / name) for name in digests}
 
 
-def test_the_receipt_does_not_tell_what_changed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A history that another program writes while the pages are made is told as it was read, and shows as stale."""
+def test_the_receipt_does_not_hold_what_changed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The receipt holds a history as it was read: one that another program writes meanwhile makes it stale."""
     config = published(tmp_path, "first")
     path, made = config.published("first") / "revisions.json", site.site_pages.render_catalogue
     before = canonical_json.digest_file(path)
     catalogue = lambda *given, **more: (path.write_text("{}"), made(*given, **more))[1]  # noqa: E731
     monkeypatch.setattr(site.site_pages, "render_catalogue", catalogue)
     site.write_site(config, receipt=tmp_path / "receipt.json")
-    found = artifact.read(tmp_path / "receipt.json")
-    assert found
-    assert found.body["files"]["models/first/revisions.json"] == before != canonical_json.digest_file(path)
+    receipt = artifact.read(tmp_path / "receipt.json")
+    assert receipt
+    assert receipt.body["files"]["models/first/revisions.json"] == before != canonical_json.digest_file(path)
 
 
 def test_a_full_disk_leaves_every_page_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,8 +141,8 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(site.site_pages, "render_history", noted)
     assert site.write_site(config) == "site: unchanged"
     assert made == []
-    told = history.read_history(config.published("second"), "second")
-    history.write_history(config.published("second"), {**told, "pinned": told["current"]})
+    second = history.read_history(config.published("second"), "second")
+    history.write_history(config.published("second"), {**second, "pinned": second["current"]})
     assert site.write_site(config) == "site: 1 of 6 pages changed"
     assert made == ["second"]
     for path, text in site.make_pages(Path(config.results), config.site).items():

@@ -1,4 +1,4 @@
-"""Whatever somebody writes into a published document, every verb ends in words that say what to mend."""
+"""Whatever somebody writes into a published document, every command ends in words that say what to mend."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ from tests import tiny
 
 SLUG = "echo"
 WRONG = (None, True, -1.5, "", "../..", "\ud800", "\x1b[31m", [], {}, [1], {"a": 1})
-VERBS: dict[str, Callable[[Config], object]] = {
+COMMANDS: dict[str, Callable[[Config], object]] = {
     "site": site.write_site,
     "doctor": lambda config: doctor.format_faults(doctor.find_faults(config)),
     "history": lambda config: prune.list_history(config, SLUG),
@@ -77,10 +77,10 @@ def put(document: Any, path: tuple[Any, ...], value: Any, *, delete: bool = Fals
 
 def test_a_history_is_one_or_is_refused(template: Config, tmp_path: Path) -> None:
     """Each value of revisions.json, each wrong one in its place: what is read has the form that all readers expect."""
-    told, folder = history.read_history(template.published(SLUG), SLUG), tmp_path / SLUG
+    lesson_history, folder = history.read_history(template.published(SLUG), SLUG), tmp_path / SLUG
     folder.mkdir()
     refused = 0
-    for document in wrong(told):
+    for document in wrong(lesson_history):
         (folder / history.FILE).write_text(json.dumps(document), encoding="utf-8")
         try:
             read = history.read_history(folder, SLUG)
@@ -94,17 +94,17 @@ def test_a_history_is_one_or_is_refused(template: Config, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("file", ["revisions.json", "manifest.json", "identity.json"])
-def test_no_verb_stumbles_over_an_edited_document(template: Config, tmp_path: Path, file: str) -> None:
-    """A draw of edits, each met by every verb: done, or a LessonError; never anything else."""
+def test_no_command_stumbles_over_an_edited_document(template: Config, tmp_path: Path, file: str) -> None:
+    """A draw of edits, each met by every command: done, or a LessonError; never anything else."""
     folder = template.published(SLUG)
     below = file if file == history.FILE else f"{history.read_history(folder, SLUG)['current']}/{file}"
     edits = list(wrong(json.loads((folder / below).read_text(encoding="utf-8"))))
     for number, document in enumerate(random.Random(file).sample(edits, 6)):
         config = copied(template, tmp_path / str(number))
-        for verb in VERBS.values():
+        for command in COMMANDS.values():
             (config.published(SLUG) / below).write_text(json.dumps(document), encoding="utf-8")
             with suppress(LessonError):
-                verb(config)
+                command(config)
 
 
 def test_a_note_that_is_no_text_is_refused_before_anything_is_written(template: Config, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_note_that_is_no_text_is_refused_before_anything_is_written(template: 
 
 @pytest.mark.parametrize("name", [b"\xff.txt", b"two\nlines", b"\x1b[31mred"])
 def test_a_files_name_does_nothing_to_the_terminal(template: Config, tmp_path: Path, name: bytes) -> None:
-    """A name that is no text, that has two lines, or that would colour a terminal is told with escapes."""
+    """A name that is no text, that has two lines, or that would colour a terminal is shown with escapes."""
     config = copied(template, tmp_path / "house")
     for folder in (Path(config.results), config.published(SLUG), next(config.published(SLUG).glob("*/worker"))):
         (Path(os.fsdecode(bytes(folder) + b"/" + name))).touch()

@@ -70,7 +70,7 @@ def test_markdown_cells_hold_their_text() -> None:
     assert "<b>" not in rows[-1]
 
 
-def test_what_was_found_can_be_judged_later(
+def test_a_report_can_be_judged_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The report says what the verification said; without a report that is a mistake with a way out."""
@@ -107,14 +107,14 @@ def test_a_lesson_without_a_source_is_drift_until_it_is_retired(
     site.write_site(house)
     assert verify.verify(house) is True
     assert "retired" in capsys.readouterr().out
-    told = json.loads((Path(house.work) / "verify" / "report.json").read_text(encoding="utf-8"))
-    assert told["good"] is True
+    report = json.loads((Path(house.work) / "verify" / "report.json").read_text(encoding="utf-8"))
+    assert report["good"] is True
     [revision] = [p for p in path.parent.iterdir() if p.is_dir()]
     (revision / "run.py").write_text("other", encoding="utf-8")
     assert verify.verify(house, ["echo"]) is False
 
 
-def test_a_lesson_that_cannot_be_read_is_told_and_the_others_go_on(
+def test_a_lesson_that_cannot_be_read_is_reported_and_the_others_are_verified(
     house: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A mistake in one recipe is that lesson's verdict, with file and line."""

@@ -60,17 +60,18 @@ def digest(lesson: Path, surroundings: Surroundings) -> str:
     """
     said = dict(zip(FACTORS, surroundings, strict=True))
     with tempfile.TemporaryDirectory(prefix="determinism-") as scratch:
-        room = Path(scratch) / said.pop("folder")
-        shutil.copytree(lesson, room / lesson.name, ignore=shutil.ignore_patterns("__pycache__"))
-        command = [sys.executable, "-m", "lessonpress", "preview", str(room / lesson.name), "--out", str(room / "out")]
+        folder = Path(scratch) / said.pop("folder")
+        shutil.copytree(lesson, folder / lesson.name, ignore=shutil.ignore_patterns("__pycache__"))
+        preview = ("preview", str(folder / lesson.name), "--out", str(folder / "out"))
+        command = [sys.executable, "-m", "lessonpress", *preview]
         around = {**os.environ, **said}
-        done = subprocess.run(command, cwd=room, env=around, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{lesson.name} under {surroundings}: {done.stderr}")
-        identity = (room / "out" / "identity.json").read_bytes()
+        identity = (folder / "out" / "identity.json").read_bytes()
         whole = hashlib.sha256(identity)
         for name in sorted(set(json.loads(identity)["files"]) - {"index.html"}):
-            whole.update(name.encode() + b"\0" + (room / "out" / name).read_bytes() + b"\0")
+            whole.update(name.encode() + b"\0" + (folder / "out" / name).read_bytes() + b"\0")
         return whole.hexdigest()
 
 

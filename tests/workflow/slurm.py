@@ -23,13 +23,13 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 CryptoType=crypto/munge
-AuthInfo=socket={room}/munge.socket
-StateSaveLocation={room}/state
-SlurmdSpoolDir={room}/spool-%n
-SlurmctldPidFile={room}/slurmctld.pid
-SlurmdPidFile={room}/slurmd-%n.pid
-SlurmctldLogFile={room}/slurmctld.log
-SlurmdLogFile={room}/slurmd-%n.log
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
 SlurmctldPort={controller}
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
@@ -66,23 +66,23 @@ def missing() -> str:
 class Cluster:
     """A running cluster; its daemons end with `running`."""
 
-    def __init__(self, room: Path) -> None:
-        self.room = room
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.started: list[str] = []
 
     def start(self) -> None:
         """Start munge, the controller and both nodes, and wait until the nodes are idle."""
-        key = self.room / "munge.key"
+        key = self.root / "munge.key"
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o600)
         for folder in ("state", *(f"spool-{node}" for node in NODES)):
-            (self.room / folder).mkdir()
+            (self.root / folder).mkdir()
         controller, first, second = _ports(3)
         CONF.parent.mkdir(parents=True, exist_ok=True)
-        CONF.write_text(SETTINGS.format(room=self.room, controller=controller, first=first, second=second), "utf-8")
-        _run("munged", "--force", f"--key-file={key}", f"--socket={self.room}/munge.socket",
-             f"--pid-file={self.room}/munged.pid", f"--log-file={self.room}/munged.log",
-             f"--seed-file={self.room}/munged.seed")  # fmt: skip
+        CONF.write_text(SETTINGS.format(folder=self.root, controller=controller, first=first, second=second), "utf-8")
+        _run("munged", "--force", f"--key-file={key}", f"--socket={self.root}/munge.socket",
+             f"--pid-file={self.root}/munged.pid", f"--log-file={self.root}/munged.log",
+             f"--seed-file={self.root}/munged.seed")  # fmt: skip
         _run("slurmctld")
         for node in NODES:
             _run("slurmd", "-N", node)
@@ -93,13 +93,13 @@ class Cluster:
         end = time.monotonic() + seconds
         while (seen := self.states()) != wanted:
             if time.monotonic() > end:
-                raise TimeoutError(f"the nodes are {seen}, not {wanted}; see {self.room}/slurmctld.log")
+                raise TimeoutError(f"the nodes are {seen}, not {wanted}; see {self.root}/slurmctld.log")
             time.sleep(0.2)
 
     def states(self) -> dict[str, str]:
         """Each node's state in Slurm's word, without its marks."""
-        told = _run("sinfo", "-h", "-N", "-o", "%N %T", check=False).split()
-        return {node: state.rstrip("*~#$@") for node, state in zip(told[::2], told[1::2], strict=True)}
+        words = _run("sinfo", "-h", "-N", "-o", "%N %T", check=False).split()
+        return {node: state.rstrip("*~#$@") for node, state in zip(words[::2], words[1::2], strict=True)}
 
     def jobs(self) -> list[str]:
         """The nodes of all running jobs."""
@@ -107,12 +107,12 @@ class Cluster:
 
     def outcomes(self) -> dict[str, str]:
         """Every job's state in Slurm's word, by its number; also of those that ended some minutes ago."""
-        told = _run("squeue", "-h", "-t", "all", "-o", "%i %T").split()
-        return dict(zip(told[::2], told[1::2], strict=True))
+        words = _run("squeue", "-h", "-t", "all", "-o", "%i %T").split()
+        return dict(zip(words[::2], words[1::2], strict=True))
 
     def kill(self, node: str) -> None:
         """Kill a node's daemon and everything that it runs, as when its machine fails."""
-        pids = [int((self.room / f"slurmd-{node}.pid").read_text(encoding="utf-8"))]
+        pids = [int((self.root / f"slurmd-{node}.pid").read_text(encoding="utf-8"))]
         mark = f"SLURMD_NODENAME={node}".encode()
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -126,16 +126,16 @@ class Cluster:
         """End every daemon."""
         for name in (*(f"slurmd-{node}" for node in NODES), "slurmctld", "munged"):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError, ValueError):
-                pid = int((self.room / f"{name}.pid").read_text(encoding="utf-8"))
+                pid = int((self.root / f"{name}.pid").read_text(encoding="utf-8"))
                 for sent in (signal.SIGTERM, *([0] * 100), signal.SIGKILL):
                     os.kill(pid, sent)
                     time.sleep(0.1)
 
 
 @contextlib.contextmanager
-def running(room: Path) -> Iterator[Cluster]:
-    """A cluster whose files lie in `room`."""
-    cluster = Cluster(room)
+def running(root: Path) -> Iterator[Cluster]:
+    """A cluster whose files lie in `root`."""
+    cluster = Cluster(root)
     try:
         cluster.start()
         yield cluster
@@ -145,8 +145,8 @@ def running(room: Path) -> Iterator[Cluster]:
 
 
 def _run(program: str, *arguments: str, check: bool = True) -> str:
-    found = shutil.which(program, path=_path()) or program
-    done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    path = shutil.which(program, path=_path()) or program
+    done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=60, check=False)
     if check and done.returncode:
         raise RuntimeError(f"{program} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout

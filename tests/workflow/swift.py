@@ -1,4 +1,4 @@
-"""Snakemake and our verbs as processes that start in no time, because what they import is there: for tests of many.
+"""Snakemake and our commands as processes that start in no time, because what they import is there: for tests of many.
 
 Each is a process of its own, in a session of its own, forked from one that has imported everything.
 """

@@ -31,12 +31,12 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_what_was_edited_is_published_though_a_step_was_typed_before(published: House) -> None:
-    """A verb typed by hand between an edit and a run takes nothing away from the run."""
-    for verb, word in (("hash", "can"), ("render", "may"), ("publish", "must")):
+    """A command typed by hand between an edit and a run takes nothing away from the run."""
+    for command, word in (("hash", "can"), ("render", "may"), ("publish", "must")):
         text = (published.lesson / "lesson.yaml").read_text(encoding="utf-8")
         edited = re.sub(r"What \w+ a shift", f"What {word} a shift", text)
         (published.lesson / "lesson.yaml").write_text(edited, "utf-8")
-        assert published.run("lessonpress", verb, TINY).returncode == 0
+        assert published.run("lessonpress", command, TINY).returncode == 0
         published.publish()
         assert f"What {word} a shift" in (published.folder / "results" / "index.html").read_text(encoding="utf-8")
 
@@ -51,8 +51,8 @@ def test_an_edit_runs_what_it_must_and_no_more(published: House) -> None:
     assert "second: revision" in published.publish()
     assert asked(published) == set()
     assert not [line for line in published.served() if re.search(rf" (hash|execute|check) ({TINY}|third) ", line)]
-    passed_over = [int(found[1]) for line in published.served()
-                   if (found := re.search(r" (?:execute|record|check) second .*: (\d+) ms$", line))]  # fmt: skip
+    passed_over = [int(match[1]) for line in published.served()
+                   if (match := re.search(r" (?:execute|record|check) second .*: (\d+) ms$", line))]  # fmt: skip
     assert len(passed_over) == 3
     assert min(passed_over) <= 30, published.served()
     assert sum(passed_over) <= 300, published.served()  # also where somebody else uses the machine
@@ -104,7 +104,7 @@ def test_touch_hides_no_edit(published: House) -> None:
     assert len(published.revisions()) == 3
 
 
-def test_snakemake_tells_what_there_is(published: House) -> None:
+def test_snakemake_lists_what_there_is(published: House) -> None:
     """--summary names every output, --dag and --rulegraph draw every rule; nothing is run and nothing is written."""
     before = published.bytes()
     state = published.state().relative_to(published.folder)
@@ -291,7 +291,7 @@ def test_modules_publish_each_into_its_own_folders(parent: House) -> None:
     assert "Nothing to be done" in parent.publish("all", "teaching_all")
 
 
-def test_a_module_does_again_what_its_own_rules_are_told_to(parent: House) -> None:
+def test_a_module_does_again_what_its_own_rules_are_forced_to(parent: House) -> None:
     """-R with a renamed rule runs the model of that instance, and of no other."""
     parent.forget_logs()
     parent.publish("all", "teaching_all", "-R", "teaching_execute")

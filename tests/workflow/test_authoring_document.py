@@ -33,12 +33,12 @@ class Block:
 
 def blocks(document: str) -> list[Block]:
     """Every fenced block in order."""
-    found = re.findall(r"^```(\w+) ?(.*)\n((?:.*\n)*?)```$", document, flags=re.MULTILINE)
-    return [Block(*each) for each in found]
+    matches = re.findall(r"^```(\w+) ?(.*)\n((?:.*\n)*?)```$", document, flags=re.MULTILINE)
+    return [Block(*each) for each in matches]
 
 
 def activated(folder: Path) -> dict[str, str]:
-    """Make `.venv/bin` with the commands that the document types; answers an environment in which they are found."""
+    """Make `.venv/bin` with the commands that the document types; returns an environment whose PATH leads there."""
     place = folder / ".venv" / "bin"
     place.mkdir(parents=True)
     for name in ("lessonpress", "snakemake"):
@@ -118,11 +118,11 @@ def test_the_document_is_true(house: House, project: Path) -> None:
 def test_the_document_is_read_as_it_is_meant(project: Path) -> None:
     """There are commands, edits and a message, each fence is understood, and a wrong edit would be noticed."""
     document = (project / "docs" / "authoring.md").read_text(encoding="utf-8")
-    found = blocks(document)
-    assert len(found) * 2 == len(re.findall(r"^```", document, flags=re.MULTILINE))
-    assert {block.kind for block in found} == {"sh", "diff", "text"}
-    assert all(block.about.startswith(f"lessons/{SLUG}/") for block in found if block.kind == "diff")
-    assert all(line[0] in " -+\n" for block in found if block.kind == "diff"
+    parsed = blocks(document)
+    assert len(parsed) * 2 == len(re.findall(r"^```", document, flags=re.MULTILINE))
+    assert {block.kind for block in parsed} == {"sh", "diff", "text"}
+    assert all(block.about.startswith(f"lessons/{SLUG}/") for block in parsed if block.kind == "diff")
+    assert all(line[0] in " -+\n" for block in parsed if block.kind == "diff"
                for line in block.text.splitlines(keepends=True))  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_the_messages_that_the_document_explains_are_ours(project: Path) -> None
     """Each message in the last table stands in the package's source, word for word between its dots."""
     document = (project / "docs" / "authoring.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*?) \|", document.partition("| you see |")[2], flags=re.MULTILINE)
-    parts = [part.strip() for row in rows for told in re.findall("`(.*?)`", row) for part in told.split("…")]
+    parts = [part.strip() for row in rows for words in re.findall("`(.*?)`", row) for part in words.split("…")]
     source = " ".join(path.read_text(encoding="utf-8") for path in sorted((project / "src").rglob("*.py")))
     assert len(rows) > 5
     assert [part for part in parts if part not in source] == []
@@ -149,7 +149,7 @@ def test_a_folder_with_an_odd_name_stops_only_itself(house: House) -> None:
 
 
 def test_without_a_folder_of_lessons_nothing_succeeds(house: House) -> None:
-    """A misspelt folder in config.yaml is told, and is no run without lessons."""
+    """A misspelt folder in config.yaml is an error, not a run without lessons."""
     shutil.move(house.folder / "lessons", house.folder / "elsewhere")
     for arguments in (["snakemake", "--cores", "1"], ["lessonpress", "lint"], ["lessonpress", "verify"]):
         done = house.run(*arguments)

@@ -1,9 +1,9 @@
-"""A run survives being killed, refused and hurried: afterwards there is the old state or the new one, and all goes on.
+"""A run survives being killed, refused and hurried: afterwards there is the old or the new state, and runs continue.
 
-A whole run of Snakemake is killed after a while, alone, with its group, or with its servers; and `strace` kills a verb
-that was typed at the entry of its Nth call of one kind. A plain run of the tests takes a few of those points; with
+A whole run of Snakemake is killed after a while, alone, with its group, or with its servers; and `strace` kills a typed
+command at the entry of its Nth call of one kind. A plain run of the tests takes a few of those points; with
 LESSONPRESS_CRASHES=200 so many of the whole chain, half as many of `publish` and of `site`, and a tenth of each step's
-verb; with LESSONPRESS_CRASHES=all every call that `publish` and `site` make from the first touch of `results/` on.
+command; with LESSONPRESS_CRASHES=all every call that `publish` and `site` make from the first touch of `results/` on.
 """
 
 import fcntl
@@ -40,8 +40,8 @@ pytestmark = [
 CRASHES = os.environ.get("LESSONPRESS_CRASHES") or str(tiers.amount(6, 200))
 SPREAD = int(CRASHES.replace("all", "1000000"))  # points of the whole chain
 CHAIN = min(SPREAD, 1000)
-VERB = max(3, SPREAD // 2 if SPREAD > 10 else 0)  # points of `publish` and of `site`
-EACH = max(1, CHAIN // 10)  # points of each step's verb
+POINTS = max(3, SPREAD // 2 if SPREAD > 10 else 0)  # points of `publish` and of `site`
+EACH = max(1, CHAIN // 10)  # points of each step's command
 AT_ONCE = 2  # houses in which something is killed and repaired at the same time
 PLAIN = ["snakemake", "--cores", "1"]
 FIXED = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
@@ -63,7 +63,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Site:
-    """A published site before a verb, after it, and after the pages have followed."""
+    """A published site before a command, after it, and after the pages have followed."""
 
     folder: Path
     old: dict[str, bytes]
@@ -74,36 +74,36 @@ class Site:
 
 def files(results: Path) -> dict[str, bytes]:
     """Every file of a site but what killed publishers left."""
-    found = {path.relative_to(results).as_posix(): path for path in results.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if ".tmp-" not in name}
+    paths = {path.relative_to(results).as_posix(): path for path in results.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in paths.items() if ".tmp-" not in name}
 
 
-def command(*arguments: str) -> list[str]:
-    """A verb of ours, as the rules call it."""
+def make_command(*arguments: str) -> list[str]:
+    """A command of ours, as the rules call it."""
     return [sys.executable, "-m", "lessonpress", *arguments]
 
 
-def strace(folder: Path, *options: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a verb under strace, which sees its first process only: the others end with that one."""
-    return subprocess.run(["strace", "-qq", *options, *verb], cwd=folder, env=FIXED, capture_output=True, text=True,
+def strace(folder: Path, *options: str, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command under strace, which sees its first process only: the others end with that one."""
+    return subprocess.run(["strace", "-qq", *options, *command], cwd=folder, env=FIXED, capture_output=True, text=True,
                           timeout=120, check=False)  # fmt: skip
 
 
-def points(folder: Path, verb: list[str], below: str = "results") -> list[Point]:
-    """Every file-system call that a verb makes once it has touched a folder, by kind and number."""
+def points(folder: Path, command: list[str], below: str = "results") -> list[Point]:
+    """Every file-system call that a command makes once it has touched a folder, by kind and number."""
     log = folder / "strace.log"
-    done = strace(folder, "-e", f"trace=?{CALLS.replace(',', ',?')}", "-o", str(log), verb=verb)
+    done = strace(folder, "-e", f"trace=?{CALLS.replace(',', ',?')}", "-o", str(log), command=command)
     assert done.returncode == 0, done.stderr
     counts: Counter[str] = Counter()
-    found, touched = [], False
+    points, touched = [], False
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         if call := LINE.match(line):
             counts[call[1]] += 1
             touched = touched or f'"{below}' in line
             if touched:
-                found.append(Point(call[1], counts[call[1]], f'"{below}' in line))
+                points.append(Point(call[1], counts[call[1]], f'"{below}' in line))
     log.unlink()
-    return found
+    return points
 
 
 def chosen(every: list[Point], count: int = SPREAD) -> list[Point]:
@@ -128,13 +128,13 @@ def held(results: Path) -> Iterator[None]:
 
 def left(pid: int) -> list[int]:
     """The processes that serve a run of Snakemake: the one that listens, and those that do commands."""
-    found = []
+    pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
             if b"lessonpress.cli.command_server" in words and str(pid).encode() in words:
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 def wait_for_end(pid: int, patience: float = ENDS) -> None:
@@ -197,7 +197,7 @@ def published(config: Config) -> None:
 
 
 def complete(house: House, act: Callable[[Config], object]) -> Site:
-    """The house as it is, with the state of its site after a verb and `site`."""
+    """The house as it is, with the state of its site after a command and `site`."""
     other = House(house.folder.with_name("after"))
     shutil.copytree(house.folder, other.folder)
     act(other.settings)
@@ -217,17 +217,17 @@ def fresh(given: Site, to: Path) -> House:
 
 def check_state(house: House, given: Site) -> None:
     """Every file is the old or the new one, each folder is whole, and the history names only what is there."""
-    found = files(house.folder / "results")
+    now = files(house.folder / "results")
     for name in given.old:
-        assert found[name] in (given.old[name], given.new[name]), name
-    for name in set(found) - set(given.old):
-        assert found[name] == given.new[name], name
+        assert now[name] in (given.old[name], given.new[name]), name
+    for name in set(now) - set(given.old):
+        assert now[name] == given.new[name], name
     for name in house.revisions():
         if not name.startswith("."):
             assert integrity.find_revision_faults(house.published / name, TINY) == []
-    told = history.read_history(house.published, TINY)
-    assert told["current"] in given.revisions
-    assert all((house.published / event["revision"]).is_dir() for event in told["revisions"])
+    lesson_history = history.read_history(house.published, TINY)
+    assert lesson_history["current"] in given.revisions
+    assert all((house.published / event["revision"]).is_dir() for event in lesson_history["revisions"])
 
 
 def check_repaired(house: House, given: Site) -> None:
@@ -248,17 +248,17 @@ def check_finished(house: House, given: Site) -> None:
     assert history.read_history(house.published, TINY)["current"] == given.revisions[1]
 
 
-def killed(given: Site, verb: list[str], scratch: Path, below: str = "results", count: int = VERB) -> float:
+def killed(given: Site, command: list[str], scratch: Path, below: str = "results", count: int = POINTS) -> float:
     """Kill a command at every chosen point, each in a house of its own, repair the house; answers their share.
 
     Not every run makes exactly as many calls of a kind: a point near the end may never come.
     """
-    every = chosen(points(fresh(given, scratch / "counted").folder, verb, below), count)
+    every = chosen(points(fresh(given, scratch / "counted").folder, command, below), count)
 
     def tried(at: int) -> bool:
         point, house = every[at], fresh(given, scratch / f"killed-{at}")
         done = strace(house.folder, "-o", os.devnull, "-e", f"trace={point.call}",
-                      "-e", f"inject={point.call}:signal=KILL:when={point.number}", verb=verb)  # fmt: skip
+                      "-e", f"inject={point.call}:signal=KILL:when={point.number}", command=command)  # fmt: skip
         try:
             check_state(house, given)
             check_repaired(house, given)
@@ -273,12 +273,12 @@ def killed(given: Site, verb: list[str], scratch: Path, below: str = "results", 
 
 def test_publish_may_be_killed_anywhere(publishing: Site, tmp_path: Path) -> None:
     """After SIGKILL at any call the site is the old one or the new one, and the next plain run finishes."""
-    assert killed(publishing, command("publish", TINY), tmp_path) >= 0.9 - 1 / VERB
+    assert killed(publishing, make_command("publish", TINY), tmp_path) >= 0.9 - 1 / POINTS
 
 
 def test_site_may_be_killed_anywhere(renewing: Site, tmp_path: Path) -> None:
     """Each page is the old one or the new one, and the next plain run renews the rest."""
-    assert killed(renewing, command("site"), tmp_path) >= 0.9 - 1 / VERB
+    assert killed(renewing, make_command("site"), tmp_path) >= 0.9 - 1 / POINTS
 
 
 @pytest.fixture(scope="module")
@@ -331,24 +331,25 @@ def test_a_run_may_be_killed_at_any_moment(edited: Site, tmp_path: Path) -> None
         assert sum(pool.map(tried, range(CHAIN))) > CHAIN / 2  # else it was killed when all was done
 
 
-@pytest.mark.parametrize("verb", list(steps.STEPS))
-def test_a_step_may_be_killed_anywhere(edited: Site, tmp_path: Path, verb: str) -> None:
+@pytest.mark.parametrize("command", list(steps.STEPS))
+def test_a_step_may_be_killed_anywhere(edited: Site, tmp_path: Path, command: str) -> None:
     """After SIGKILL at any call that a typed step makes below work/, the next plain run finishes."""
     house = fresh(edited, tmp_path / "before")
-    for before in steps.STEPS[verb].after:
+    for before in steps.STEPS[command].after:
         assert Running(house.folder, ["lessonpress", before, TINY], FIXED, tmp_path / "said").wait() == 0
     given = Site(house.folder, edited.old, edited.done, edited.new, edited.revisions)
-    assert killed(given, command(verb, TINY), tmp_path, "work", EACH) > 0.8 - 1 / EACH
+    assert killed(given, make_command(command, TINY), tmp_path, "work", EACH) > 0.8 - 1 / EACH
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EACCES"])
-@pytest.mark.parametrize("verb", ["publish", "site"])
+@pytest.mark.parametrize("command", ["publish", "site"])
 def test_a_refusing_disk_is_one_clear_message(
-    publishing: Site, renewing: Site, tmp_path: Path, verb: str, error: str
+    publishing: Site, renewing: Site, tmp_path: Path, command: str, error: str
 ) -> None:
     """A full disk or a missing permission at any call: exit 1, one line of words, and the old state."""
-    given, words = (publishing, command("publish", TINY)) if verb == "publish" else (renewing, command("site"))
-    every = points(fresh(given, tmp_path / "counted").folder, words)
+    given, words = (publishing, ["publish", TINY]) if command == "publish" else (renewing, ["site"])
+    typed = make_command(*words)
+    every = points(fresh(given, tmp_path / "counted").folder, typed)
     # The last calls write the receipt under work/ and the words to the terminal, when all is published.
     refused = [
         p for p in every[:-6] if p.call in ("write", "fsync") or (p.named and p.call in ("openat", "mkdir", "rename"))
@@ -358,7 +359,7 @@ def test_a_refusing_disk_is_one_clear_message(
     for at, point in enumerate(tried):
         house = fresh(given, tmp_path / f"refused-{at}")
         done = strace(house.folder, "-o", os.devnull, "-e", f"trace={point.call}",
-                      "-e", f"inject={point.call}:error={error}:when={point.number}", verb=words)  # fmt: skip
+                      "-e", f"inject={point.call}:error={error}:when={point.number}", command=typed)  # fmt: skip
         check_state(house, given)
         said = done.stdout + done.stderr
         assert "Traceback" not in said, (point, said)
@@ -387,7 +388,7 @@ def test_eight_publishers_at_once_lose_nothing(publishing: Site, template: House
 
     def run(slug: str) -> int:
         return subprocess.run(
-            command("publish", slug), cwd=house.folder, capture_output=True, timeout=120, check=False
+            make_command("publish", slug), cwd=house.folder, capture_output=True, timeout=120, check=False
         ).returncode
 
     with ThreadPoolExecutor(8) as pool:

@@ -173,7 +173,7 @@ MISTAKES: dict[str, tuple[str, Callable[[str], str], str]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_at_its_line(mistake: str, another: Owner) -> None:
+def test_a_mistake_is_reported_at_its_line(mistake: str, another: Owner) -> None:
     """Files are named as they lie in the owner's repository, and nothing is published."""
     file, spoil, message = MISTAKES[mistake]
     path = another.folder / file

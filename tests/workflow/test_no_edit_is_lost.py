@@ -1,8 +1,8 @@
 """No edit is ever lost: whatever happened before, a plain run leaves what a run with an empty work folder would.
 
-A seed chooses a sequence of events: edits, verbs typed by hand, runs that are killed, files that are deleted, damaged,
-brought back or given other times, git. A plain run takes six such sequences; LESSONPRESS_SEQUENCES=500 takes so many,
-LESSONPRESS_FIRST=37 begins at another seed. A failure tells its seed and its events.
+A seed chooses a sequence of events: edits, commands typed by hand, killed runs, files deleted, damaged, restored
+or given other times, git. A plain run takes six such sequences; LESSONPRESS_SEQUENCES=500 takes so many,
+LESSONPRESS_FIRST=37 begins at another seed. A failure shows its seed and its events.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Life:
     house: House
     chance: random.Random
     around: dict[str, str]
-    told: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
     aside: list[tuple[Path, Path]] = field(default_factory=list)
 
     @property
@@ -84,16 +84,16 @@ class Life:
 
     def some(self, folder: Path, *, folders: bool = False) -> Path | None:
         """A file (or a folder) somewhere below a folder, where there is one."""
-        found = sorted(path for path in folder.rglob("*") if path.is_dir() is folders and not path.is_symlink())
-        return self.chance.choice(found) if found else None
+        paths = sorted(path for path in folder.rglob("*") if path.is_dir() is folders and not path.is_symlink())
+        return self.chance.choice(paths) if paths else None
 
     def start(self, *words: str) -> Running:
         """Start a command."""
-        return Running(self.house.folder, list(words), self.around, self.house.folder.parent / f"said-{len(self.told)}")
+        return Running(self.house.folder, list(words), self.around, self.house.folder.parent / f"said-{len(self.log)}")
 
     def note(self, words: object) -> None:
         """Tell what happens now."""
-        self.told.append(str(words))
+        self.log.append(str(words))
 
 
 def edit(life: Life) -> None:
@@ -111,14 +111,15 @@ def edit(life: Life) -> None:
     life.note(f"edit {slug}/{file}: {new}")
 
 
-def type_verb(life: Life) -> None:
-    """Type a verb by hand, with or without a key, perhaps one of an earlier state."""
-    slug, verb = life.chance.choice((TINY, TINY, ECHO)), life.chance.choice((*STEPS, *STEPS, "site", "mistakes", "pin"))
-    words = [verb] if verb in ("site", "mistakes") else [verb, slug]
+def type_command(life: Life) -> None:
+    """Type a command by hand, with or without a key, perhaps one of an earlier state."""
+    slug = life.chance.choice((TINY, TINY, ECHO))
+    command = life.chance.choice((*STEPS, *STEPS, "site", "mistakes", "pin"))
+    words = [command] if command in ("site", "mistakes") else [command, slug]
     states = sorted(path.name for path in (life.work / slug).glob("?" * 16))
-    if verb in STEPS and states and life.chance.random() < 0.4:
+    if command in STEPS and states and life.chance.random() < 0.4:
         words += ["--key", life.chance.choice([*states, life.house.state(slug).name])]
-    if verb == "pin" and life.chance.random() < 0.5:
+    if command == "pin" and life.chance.random() < 0.5:
         known = sorted(path.name for path in (life.results / "models" / slug).glob("?" * 16))
         words += known[:1]
     code = life.start("lessonpress", *words).wait()
@@ -133,7 +134,7 @@ def run(life: Life) -> None:
 
 
 def kill(life: Life) -> None:
-    """Kill a run, or a verb that was typed, after a while, alone or with its whole group."""
+    """Kill a run, or a command that was typed, after a while, alone or with its whole group."""
     words = PLAIN if life.chance.random() < 0.8 else ("lessonpress", life.chance.choice(STEPS), TINY)
     number, group, after = life.chance.choice(KILLS), life.chance.random() < 0.6, life.chance.uniform(0.05, 2.0)
     running = life.start(*words)
@@ -260,15 +261,15 @@ def in_git(house: House, *words: str) -> int:
 
 
 EVENTS: dict[Callable[[Life], None], int] = {
-    edit: 8, type_verb: 5, run: 4, kill: 4, edit_in_a_run: 1, delete: 3, damage: 2, put_aside: 2, bring_back: 2,
+    edit: 8, type_command: 5, run: 4, kill: 4, edit_in_a_run: 1, delete: 3, damage: 2, put_aside: 2, bring_back: 2,
     set_times: 2, spoil_site: 2, git: 3,
 }  # fmt: skip
 
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file of a site but what killed publishers left."""
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if ".tmp-" not in name}
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in paths.items() if ".tmp-" not in name}
 
 
 @contextlib.contextmanager
@@ -286,7 +287,7 @@ def inside(folder: Path, around: dict[str, str]) -> Iterator[None]:
 
 
 def made_from_nothing(house: House, around: dict[str, str]) -> int:
-    """Do what a run with an empty work folder does, verb by verb in this process; answers its exit code."""
+    """Do what a run with an empty work folder does, command by command in this process; answers its exit code."""
     failed = False
 
     def tried(act: Callable[[], Any]) -> None:
@@ -330,7 +331,7 @@ def lived(seed: int, template: Path, scratch: Path) -> str:
         judge(life, real=seed % 10 == 0)
     except Exception as error:
         said = "\n".join(path.read_text(errors="replace")[-1500:] for path in sorted(base.glob("said-plain*")))
-        return f"seed {seed}: {type(error).__name__}: {error}\n  " + "\n  ".join(life.told) + f"\n{said}"
+        return f"seed {seed}: {type(error).__name__}: {error}\n  " + "\n  ".join(life.log) + f"\n{said}"
     shutil.rmtree(base)
     return ""
 
@@ -345,8 +346,8 @@ def judge(life: Life, *, real: bool) -> None:
         wanted = Running(fresh.folder, list(PLAIN), life.around, base / "said-plain-fresh").wait()
     else:
         wanted = made_from_nothing(fresh, life.around)
-    found, expected = files(house.folder / "results"), files(fresh.folder / "results")
-    other = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
+    published, expected = files(house.folder / "results"), files(fresh.folder / "results")
+    other = sorted(name for name in published.keys() | expected.keys() if published.get(name) != expected.get(name))
     assert not other, f"otherwise than from nothing (exit {code}, {wanted}): {other[:12]}"
     assert code == wanted, f"exit code {code}, from nothing {wanted}"
     if code == 0:

@@ -38,15 +38,15 @@ def test_they_are_whole_and_can_be_read(older: House) -> None:
     assert doctor.find_faults(config) == []
     one, two = older.revisions()[::-1]
     assert "templatesSha256" not in canonical_json.read(older.published / one / "manifest.json")["provenance"]
-    found = diff.diff(config, TINY)
-    assert (found.old, found.new, found.reasons) == (one, two, ("prose",))
+    difference = diff.diff(config, TINY)
+    assert (difference.old, difference.new, difference.reasons) == (one, two, ("prose",))
     assert [line.split()[0] for line in prune.list_history(config, TINY).splitlines()] == [two, one]
     shutil.rmtree(older.published / one / "worker")
     assert [fault.where for fault in integrity.find_revision_faults(older.published / one, TINY)]
 
 
 def test_a_new_revision_stands_beside_them(older: House) -> None:
-    """Other words are told apart from other templates; publishing adds, and then all of it verifies."""
+    """Other words and other templates are different reasons; publishing adds, and then all of it verifies."""
     config, before = older.settings, older.bytes()
     older.edit("lesson.yaml", "What can a shift", "What may a shift")
     drift = verify.verify_lesson(config, TINY)

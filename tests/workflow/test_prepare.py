@@ -58,7 +58,7 @@ def test_training_again_gives_the_stored_weights(trained: House) -> None:
     assert {name: (lesson_of(trained) / name).read_bytes() for name in STORED} == before
 
 
-def test_a_name_that_the_training_misspells_is_told_at_once(trained: House) -> None:
+def test_a_name_that_the_training_misspells_is_reported_at_once(trained: House) -> None:
     """The preparation says which runs ask for what it does not keep, with the names that there are; so do the rules."""
     edit(trained, "fit.py", 'yield "trained"', 'yield "traind"')
     done = trained.run("lessonpress", "prepare", FIT)
@@ -96,9 +96,9 @@ def test_a_trained_lesson_is_published_from_its_stored_weights(trained: House) -
     assert done.returncode == 0, said
     assert "these weights were made before fit.py changed; run `lessonpress prepare tiny-fit`" in said
     [folder] = [path for path in (trained.folder / "results" / "models" / FIT).iterdir() if path.is_dir()]
-    told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["provenance"]["prepared"]
-    assert told["changedSince"] == ["fit.py"]
-    assert told["runs"]["after"] == "trained"
+    prepared = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["provenance"]["prepared"]
+    assert prepared["changedSince"] == ["fit.py"]
+    assert prepared["runs"]["after"] == "trained"
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert "200 steps, loss 4.674 → 1.417. They are older than fit.py." in page
     assert {*STORED, "fit.py"} <= {path.name for path in folder.iterdir()}
@@ -139,7 +139,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(trained: House) -> N
 @pytest.mark.parametrize(("arguments", "words", "code"), [
     ([], "name the lessons", 2), (["nowhere"], "lessons/nowhere: ", 2),
 ])  # fmt: skip
-def test_wrong_usage_is_told(trained: House, arguments: list[str], words: str, code: int) -> None:
+def test_wrong_usage_is_reported(trained: House, arguments: list[str], words: str, code: int) -> None:
     """Without a name nothing is trained by accident."""
     done = trained.run("lessonpress", "prepare", *arguments)
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr

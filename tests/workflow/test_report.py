@@ -11,7 +11,7 @@ from tests.workflow.conftest import TINY, House
 pytestmark = pytest.mark.workflow
 
 
-def told(report: Path, name: str) -> Any:
+def read_report(report: Path, name: str) -> Any:
     """What a report of Snakemake holds under a name."""
     text = report.read_text(encoding="utf-8").rpartition(f"var {name} = ")[2]
     return json.JSONDecoder().raw_decode(text.lstrip())[0]
@@ -25,13 +25,13 @@ def test_the_report_shows_previews_checks_and_drift(published: House) -> None:
     assert f"{TINY}: prose (1 key)" in done.stdout + done.stderr
     published.publish("--report", "drift.html", "verify")
     verified = {"work/verify/report.html": {"lesson": "all lessons", "found by": "verify"}}
-    shown = told(published.folder / "drift.html", "results")
+    shown = read_report(published.folder / "drift.html", "results")
     assert {name: entry["labels"] for name, entry in shown.items()} == verified
 
     published.publish()
     published.publish("--report", "report.html", "all", "verify")
     state = published.state().relative_to(published.folder)
-    shown = told(published.folder / "report.html", "results")
+    shown = read_report(published.folder / "report.html", "results")
     assert {name: entry["labels"] for name, entry in shown.items()} == {
         f"{state}/checks.json": {"lesson": TINY},
         f"{state}/published.json": {"lesson": TINY, "found by": "publish"},
@@ -48,10 +48,10 @@ def test_the_report_knows_the_time_and_the_provenance_of_every_step(published: H
     steps = {"hash", "execute", "record", "check", "render", "publish", "site", "mistakes"}
     report = published.folder / "report.html"
     for name, keys in (("runtimes_spec", {"runtime"}), ("timeline_spec", {"starttime", "endtime"})):
-        values = told(report, name)["data"]["values"]
+        values = read_report(report, name)["data"]["values"]
         assert {value["rule"] for value in values} >= steps
         assert all(value.keys() >= keys for value in values)
-    rules = told(report, "rules")
+    rules = read_report(report, "rules")
     assert rules.keys() >= steps
     assert all(rules[step]["input"] and rules[step]["output"] and rules[step]["code"] for step in steps)
 

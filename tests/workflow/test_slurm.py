@@ -24,7 +24,7 @@ SECONDS = 600
 
 
 @dataclass(frozen=True)
-class Room:
+class Repository:
     """A repository of lessons that are all different, and a folder for temporary files that all nodes share."""
 
     folder: Path
@@ -54,9 +54,9 @@ class Room:
     def left_over(self) -> list[str]:
         """What lies in the folder for temporary files when servers have had the time to end."""
         end = time.monotonic() + 10
-        while (found := [path.name for path in self.temporary.iterdir()]) and time.monotonic() < end:
+        while (names := [path.name for path in self.temporary.iterdir()]) and time.monotonic() < end:
             time.sleep(0.1)
-        return found
+        return names
 
 
 @pytest.fixture(scope="module")
@@ -78,20 +78,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm.Cluster]
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, bytes]]:
     """What this machine alone publishes of these lessons."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:
-        room = repository(tmp_path_factory.mktemp("local"), Path(temporary))
-        assert room.snakemake("--cores", "2").wait(SECONDS) == 0, room.said()
-        assert room.left_over() == []
-        yield room.published()
+        shared = make_repository(tmp_path_factory.mktemp("local"), Path(temporary))
+        assert shared.snakemake("--cores", "2").wait(SECONDS) == 0, shared.said()
+        assert shared.left_over() == []
+        yield shared.published()
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
     """A repository on the cluster, for the tests of a node's ordinary life."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:  # short: a socket's name has few characters
-        yield repository(tmp_path_factory.mktemp("shared"), Path(temporary))
+        yield make_repository(tmp_path_factory.mktemp("shared"), Path(temporary))
 
 
-def repository(folder: Path, temporary: Path) -> Room:
+def make_repository(folder: Path, temporary: Path) -> Repository:
     """Many lessons that are all different."""
     for name in ("Snakefile", "workflow", "profiles", "templates"):
         source = PROJECT / name
@@ -104,7 +104,7 @@ def repository(folder: Path, temporary: Path) -> Room:
         recipe = (lesson / "lesson.yaml").read_text(encoding="utf-8")
         recipe = recipe.replace(f"slug: {tiny.SLUG}", f"slug: {slug}").replace("seed: 6", f"seed: {number}")
         (lesson / "lesson.yaml").write_text(recipe, encoding="utf-8")
-    return Room(folder, temporary)
+    return Repository(folder, temporary)
 
 
 def unlike(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
@@ -113,7 +113,7 @@ def unlike(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 
 
 def test_a_cluster_publishes_the_same_bytes(
-    plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], shared: Room
+    plugin: Path, cluster: slurm.Cluster, local: dict[str, bytes], shared: Repository
 ) -> None:
     """Both nodes make lessons, many in one job, and the submitting machine publishes: no byte is another one."""
     assert shared.snakemake(plugin=plugin).wait(SECONDS) == 0, shared.said()
@@ -125,8 +125,8 @@ def test_a_cluster_publishes_the_same_bytes(
     assert shared.left_over() == []
 
 
-def test_a_mistake_fails_no_job(plugin: Path, cluster: slurm.Cluster, shared: Room) -> None:
-    """It is a result, which the last rule tells; the job that found it did well."""
+def test_a_mistake_fails_no_job(plugin: Path, cluster: slurm.Cluster, shared: Repository) -> None:
+    """It is a result, which the last rule reports; the job itself succeeds."""
     before = cluster.outcomes()
     (shared.folder / "lessons" / "line-07" / "layers.py").write_text("import nowhere\n", encoding="utf-8")
     assert shared.snakemake(plugin=plugin).wait(SECONDS) == 1, shared.said()
@@ -140,19 +140,19 @@ def test_a_node_that_dies_loses_nothing(
 ) -> None:
     """Its jobs are done again on the other node, in the same run of Snakemake."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as temporary:
-        room = repository(tmp_path, Path(temporary))
-        done = room.snakemake(plugin=plugin)
+        shared = make_repository(tmp_path, Path(temporary))
+        done = shared.snakemake(plugin=plugin)
         end = time.monotonic() + SECONDS
-        while not begun(room) and done.poll() is None and time.monotonic() < end:
+        while not begun(shared) and done.poll() is None and time.monotonic() < end:
             time.sleep(0.05)
-        assert done.poll() is None, room.said()
+        assert done.poll() is None, shared.said()
         cluster.kill(slurm.NODES[0])
-        assert done.wait(SECONDS) == 0, room.said()
+        assert done.wait(SECONDS) == 0, shared.said()
     assert cluster.states()[slurm.NODES[0]] == "down"
-    assert "Trying to restart" in room.said()
-    assert unlike(room.published(), local) == []
+    assert "Trying to restart" in shared.said()
+    assert unlike(shared.published(), local) == []
 
 
-def begun(room: Room) -> bool:
+def begun(shared: Repository) -> bool:
     """Whether both nodes are in the middle of their work."""
-    return len(list((room.folder / "work").glob("*/*/capture.json"))) > COUNT // 10
+    return len(list((shared.folder / "work").glob("*/*/capture.json"))) > COUNT // 10

@@ -1,4 +1,4 @@
-"""Publishing with real Snakemake: what is made, what is left alone, and what a curator is told."""
+"""Publishing with real Snakemake: what is made, what is left alone, and what a curator reads."""
 
 import hashlib
 import json
@@ -140,7 +140,7 @@ def test_a_note_or_a_touch_is_no_reason_to_run(published: House) -> None:
 
 @pytest.mark.parametrize("edited", [False, True])
 def test_a_dry_run_says_what_is_due_and_writes_nothing(published: House, edited: bool) -> None:
-    """No file of the house is another afterwards, whether it is due or not; `-p` shows the verb."""
+    """No file of the house is another afterwards, whether it is due or not; `-p` shows the command."""
     if edited:
         published.edit("lesson.yaml", "Does every number", "Will every number")
     else:
@@ -167,12 +167,12 @@ def test_a_dry_run_of_a_new_house_writes_nothing(house: House) -> None:
 
 def traces(house: House) -> dict[str, int]:
     """Every file and folder that is not Snakemake's own, with its time."""
-    found = (path for path in house.folder.rglob("*") if ".snakemake" not in path.parts)
-    return {str(path): path.stat().st_mtime_ns for path in found}
+    paths = (path for path in house.folder.rglob("*") if ".snakemake" not in path.parts)
+    return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
 def test_one_lesson_that_fails_takes_no_other_with_it(house: House) -> None:
-    """The good ones are published, their pages too; all that failed are told at the end, and the next run goes on."""
+    """The good ones are published, their pages too; all failures are reported at the end; the next run continues."""
     for slug in ("fine", "bad", "worse"):
         house.add(slug)
     bad, worse = (house.folder / "lessons" / slug / "model.py" for slug in ("bad", "worse"))
@@ -197,7 +197,7 @@ def test_one_lesson_that_fails_takes_no_other_with_it(house: House) -> None:
 
 
 def test_no_job_waits_for_another_to_give_its_core_back(house: House) -> None:
-    """Snakemake would look for a free core all the time, and take half of one for it; odd folders are told."""
+    """Snakemake would look for a free core all the time, and take half of one for it; odd folders are reported."""
     house.add("second")
     for name in ("Not A Slug", "--help"):
         shutil.copytree(house.lesson, house.folder / "lessons" / name)

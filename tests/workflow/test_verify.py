@@ -50,9 +50,9 @@ def test_a_published_lesson_verifies_and_nothing_is_written(published: House) ->
         assert "All is good: 1 lesson verified." in done.stdout
     assert published.bytes() == before
     reports = published.folder / "work" / "verify"
-    told = json.loads((reports / "report.json").read_text(encoding="utf-8"))
-    assert told["good"] is True
-    assert [lesson["state"] for lesson in told["lessons"]] == ["identical"]
+    report = json.loads((reports / "report.json").read_text(encoding="utf-8"))
+    assert report["good"] is True
+    assert [lesson["state"] for lesson in report["lessons"]] == ["identical"]
     cases = ElementTree.parse(reports / "junit.xml").getroot().iter("testcase")
     assert [(case.get("classname"), len(case)) for case in cases] == [(TINY, 0), (TINY, 0), ("site", 0)]
     assert TINY in (reports / "summary.md").read_text(encoding="utf-8")
@@ -85,7 +85,7 @@ def test_drift_fails_and_says_what_changed(published: House) -> None:
 def test_rounding_passes_and_a_nudge_does_not(
     published: House, monkeypatch: pytest.MonkeyPatch, factor: float, state: str
 ) -> None:
-    """Numbers that differ by 1e-15 are told and pass, by 1e-6 they fail."""
+    """Numbers that differ by 1e-15 are reported and pass, by 1e-6 they fail."""
     edit_capture(monkeypatch, lambda capture: nudged(capture, factor))
     verdict = verify.verify_lesson(published.settings, TINY)
     assert verdict.state == state
@@ -119,7 +119,7 @@ def without_checks(house: House) -> None:
     (house.lesson / "checks.py").unlink()
 
 
-def test_every_reason_is_told(published: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_reason_is_reported(published: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Source, recipe, prose, checks, numbers, environment and templates: each alone, and with its counts."""
 
     def reasons() -> list[str]:
@@ -189,27 +189,27 @@ def test_a_note_is_stored_and_does_nothing_alone(published: House) -> None:
     assert "a clearer title" in (published.published / "index.html").read_text(encoding="utf-8")
 
 
-def test_any_flipped_bit_is_found(revision: Path, tmp_path: Path) -> None:
-    """One bit of any file of a revision, wherever it stands, is found, and its file is named."""
+def test_any_flipped_bit_is_noticed(revision: Path, tmp_path: Path) -> None:
+    """One bit of any file of a revision, wherever it is, is noticed, and its file is named."""
     files = {path.relative_to(revision).as_posix(): path.read_bytes() for path in revision.rglob("*") if path.is_file()}
     assert not list(integrity.find_file_faults(files, TINY, revision.name))
     for name, data in files.items():
         for bit in flips(data, 60 if name in integrity.CORE else 4):
-            found = dict(integrity.find_file_faults({**files, name: flipped(data, bit)}, TINY, revision.name))
-            assert found, f"bit {bit} of {name}"
-            assert name in found or name == "SHA256SUMS", (name, bit, found)
+            faults = dict(integrity.find_file_faults({**files, name: flipped(data, bit)}, TINY, revision.name))
+            assert faults, f"bit {bit} of {name}"
+            assert name in faults or name == "SHA256SUMS", (name, bit, faults)
     folder = copied(revision.parent, tmp_path / TINY)
     (folder / revision.name / "cases.csv").write_bytes(flipped(files["cases.csv"], 77))
     [fault] = [f for f in integrity.find_lesson_faults(tmp_path, TINY) if "cases.csv" in f.where]
     assert fault.words().startswith(f"models/{TINY}/{revision.name}/cases.csv: its bytes are not the published ones")
 
 
-def test_any_missing_or_extra_file_is_found(revision: Path) -> None:
+def test_any_missing_or_extra_file_is_noticed(revision: Path) -> None:
     """Every file is missed by name, and a file that does not belong is named."""
     files = {path.relative_to(revision).as_posix(): path.read_bytes() for path in revision.rglob("*") if path.is_file()}
     for name in files:
-        found = dict(integrity.find_file_faults({k: v for k, v in files.items() if k != name}, TINY, revision.name))
-        assert name in found, name
+        faults = dict(integrity.find_file_faults({k: v for k, v in files.items() if k != name}, TINY, revision.name))
+        assert name in faults, name
     for name in ("notes.txt", "worker/extra.py", ".hidden", "values/x.npy"):
         faults = dict(integrity.find_file_faults({**files, name: b""}, TINY, revision.name))
         assert faults == {name: "no file of this revision"}
@@ -229,7 +229,7 @@ def test_earlier_revisions_are_verified_too(published: House) -> None:
     assert "damaged" in done.stdout
 
 
-def test_a_page_around_the_lessons_that_was_edited_is_found(published: House) -> None:
+def test_a_page_around_the_lessons_that_was_edited_is_noticed(published: House) -> None:
     """The catalogue, a history page and a file that nobody published."""
     catalogue = published.folder / "results" / "index.html"
     catalogue.write_text(catalogue.read_text(encoding="utf-8") + "<!-- mine -->", encoding="utf-8")
@@ -246,8 +246,8 @@ def unpacked(revision: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundle")
     with zipfile.ZipFile(revision / "bundle.zip") as archive:
         archive.extractall(folder)
-    [found] = folder.iterdir()
-    return found
+    [revision] = folder.iterdir()
+    return revision
 
 
 def by_itself(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -317,9 +317,9 @@ def test_a_receipt_says_what_was_done(published: House) -> None:
     """The receipt under work/ holds the words, for the workflow's report."""
     work = regenerated(published)
     done = publish.publish(work)
-    told = artifact.read(work.folder / publish.RECEIPT)
-    assert told is not None
-    assert done.words == f"{TINY}: {told.body['words']}"
+    receipt = artifact.read(work.folder / publish.RECEIPT)
+    assert receipt is not None
+    assert done.words == f"{TINY}: {receipt.body['words']}"
 
 
 def test_verify_py_knows_what_the_bundle_leaves_out(project: Path) -> None:
