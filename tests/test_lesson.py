@@ -471,7 +471,7 @@ def test_what_a_run_inherits_is_found_where_it_was_said(
 ) -> None:
     """A mistake points at the innermost place that says the thing: the case, the experiment, the execution."""
     read_lesson = reader.read(tiny.write(tmp_path / "echo", recipe=FULL, checks=""))
-    assert read_lesson.said(number, *key) == place
+    assert read_lesson.setting_place(number, *key) == place
 
 
 def test_the_tiny_lesson_is_good() -> None:

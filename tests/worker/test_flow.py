@@ -56,10 +56,10 @@ def test_births_and_writes_are_answered_in_time() -> None:
     flow, base = Flow(), torch.zeros(4)
     left, right = base[:2], base[2:]
     for tensor, number in ((base, 0), (left, 1), (right, 2)):
-        flow.born(tensor, [number, ""])
-    flow.written(left, [3, ""])
+        flow.record_result(tensor, [number, ""])
+    flow.record_write(left, [3, ""])
     late = base[:1]
-    flow.born(late, [4, ""])
+    flow.record_result(late, [4, ""])
     assert [flow.sources(t) for t in (base, left, right, late)] == [[[0, ""], [3, ""]], [[3, ""]], [[2, ""]], [[4, ""]]]
 
 

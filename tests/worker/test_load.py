@@ -42,7 +42,7 @@ def told(lesson: Lesson, text: str | dict[str, str], **plan: Any) -> dict[str, A
     """How a failing lesson's error is told."""
     with pytest.raises(run.Failed) as raised:
         lesson(text, VECTOR, **plan)
-    return raised.value.told
+    return raised.value.record
 
 
 def test_a_missing_or_wrong_class_names_what_is_there(lesson: Lesson) -> None:

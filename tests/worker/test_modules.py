@@ -140,11 +140,11 @@ def test_attributes_that_hide_methods_are_no_obstacle() -> None:
     model = nn.Sequential(nn.Linear(2, 2))
     for name in ("modules", "children", "parameters", "named_modules", "named_parameters", "named_buffers"):
         model.__dict__[name] = []
-    assert list(modules.ModelMap(model).told({})) == ["", "0"]
+    assert list(modules.ModelMap(model).describe({})) == ["", "0"]
 
 
 def test_names_with_any_characters_stay_apart() -> None:
     """Keys with markup, spaces and line ends are kept as they are."""
     keys = ["a<b>&'\"", "has space", "{{ 7*7 }}", "two\nlines", "層", "bell\x07", "a#0@b[0]"]
     model = nn.ModuleDict({key: nn.Linear(1, 1) for key in keys})
-    assert list(modules.ModelMap(model).told({})) == ["", *keys]
+    assert list(modules.ModelMap(model).describe({})) == ["", *keys]

@@ -95,7 +95,7 @@ def test_overridden_parameters_are_what_the_run_uses(lesson: Lesson) -> None:
     assert seen.value("output").tolist() == [[3.5, 2.5]]
     with pytest.raises(run.Failed) as raised:
         lesson(LINEAR, ONES, parameters={"part.wait": {"fill": 1}})
-    assert "part.weight" in raised.value.told["expected"]
+    assert "part.weight" in raised.value.record["expected"]
 
 
 def test_runs_do_not_leak_into_each_other(lesson: Lesson) -> None:

@@ -151,7 +151,7 @@ def test_what_cannot_be_kept_is_refused(train: Train, name: str) -> None:
     body, message = WRONG[name]
     with pytest.raises(run.Failed, match=message) as raised:
         train(body)
-    told = raised.value.told
+    told = raised.value.record
     assert told["expected"]
     assert (told["place"] or {}).get("file") == (None if name == "no generator" else "model.py")
     assert told["stage"] == "prepare"
@@ -161,14 +161,14 @@ def test_an_exception_of_the_lessons_is_told_with_its_line(train: Train) -> None
     """As that of a run: what, where, and the line's own text."""
     with pytest.raises(run.Failed) as raised:
         train("yield {}\nmodel.line.wait.zero_()")
-    assert (raised.value.told["type"], raised.value.told["code"]) == ("AttributeError", "model.line.wait.zero_()")
+    assert (raised.value.record["type"], raised.value.record["code"]) == ("AttributeError", "model.line.wait.zero_()")
 
 
 def test_a_function_that_is_not_there_is_told_with_those_that_are(train: Train) -> None:
     """A misspelt name ends in the list of names."""
     with pytest.raises(run.Failed, match="has no function prepair") as raised:
         train("yield 'a', {}", function="prepair")
-    assert raised.value.told["expected"] == "functions found: prepare"
+    assert raised.value.record["expected"] == "functions found: prepare"
 
 
 @pytest.mark.parametrize(("figures", "words"), [

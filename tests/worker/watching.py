@@ -86,30 +86,30 @@ def _end(connection: Mapping[str, Any], end: str) -> str:
 
 
 def call(model: nn.Module, named: Mapping[str, Any], *, order: bool = True, folder: Path | None = None) -> Watched:
-    """Watch `model(*named)` (in order, or by name) and tell it as a capture."""
+    """Watch `model(*named)` (in order, or by name) and return it as a capture."""
     values, places = Values(run.LIMIT), Places(str(folder or "/nowhere"))
     mapped = modules.ModelMap(model)
-    drawn = {n: values.take(t) for k in ("_parameters", "_buffers") for n, t in mapped.tensors(k)
-             if not isinstance(t, nn.parameter.UninitializedTensorMixin)}  # fmt: skip
+    initial = {n: values.take(t) for k in ("_parameters", "_buffers") for n, t in mapped.tensors(k)
+               if not isinstance(t, nn.parameter.UninitializedTensorMixin)}  # fmt: skip
     values.memo.clear()
     tracer = Tracer(mapped, places, values)
     for name, value in named.items():
         for path, leaf in inputs.leaves(value, name):
             if isinstance(leaf, Tensor):
-                tracer.flow.born(leaf, ["input", path])
-    told = [[name, tracer.read(value, None)] for name, value in named.items()]
+                tracer.flow.record_result(leaf, ["input", path])
+    pairs = [[name, tracer.read(value, None)] for name, value in named.items()]
     returned = tracer.run(*((named.values(), {}) if order else ((), named)))
     late = modules.ModelMap(model)
-    drawn |= tracer.drawn
-    held = {k: {n: drawn[n] if n in drawn else values.take(t) for n, t in late.tensors(k)}
+    initial |= tracer.initial
+    held = {k: {n: initial[n] if n in initial else values.take(t) for n, t in late.tensors(k)}
             for k in ("_parameters", "_buffers")}  # fmt: skip
     blobs: dict[str, str] = {}
     execution = {
-        "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "inputs": told,
+        "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "inputs": pairs,
         "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
-        "buffers": held["_buffers"], "values": values.told(blobs),
+        "buffers": held["_buffers"], "values": values.describe(blobs),
     }  # fmt: skip
-    captured = {"runs": {"execution": execution}, "modules": late.told({}), "blobs": blobs}
+    captured = {"runs": {"execution": execution}, "modules": late.describe({}), "blobs": blobs}
     return Watched(json.loads(json.dumps(captured, allow_nan=False)), returned)
 
 

@@ -64,11 +64,12 @@ def find_recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: 
         return read.error(("mutants", mutants.index(told["mutant"])), "").where
     number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == told.get("run")), 0)
     key = (str(told["key"]),) if told.get("key") else ()
-    args = read.said(number, "args")
+    args = read.setting_place(number, "args")
     path: tuple[str | int, ...] = {
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
-        "parameters": read.said(number, "parameters", *key), "inputs": read.said(number, "inputs", *key),
-        "call": read.said(number, "inputs"), "weights": read.said(number, "weights"), "prepare": ("prepare",),
+        "parameters": read.setting_place(number, "parameters", *key),
+        "inputs": read.setting_place(number, "inputs", *key), "call": read.setting_place(number, "inputs"),
+        "weights": read.setting_place(number, "weights"), "prepare": ("prepare",),
     }.get(str(told.get("stage")), ())  # fmt: skip
     return read.error(path, "").where
 

@@ -60,10 +60,10 @@ def find_misfits(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[Le
     """Every input and parameter of the plan whose values do not fit its shape or dtype, at the recipe's line."""
     for number, run in enumerate(planned["runs"]):
         for name, spec in run["inputs"]:
-            at = read.said(number, "inputs", name)
+            at = read.setting_place(number, "inputs", name)
             yield from (read.error((*at, *f.path), f.seen, f.expected, f.fix) for f in input_specs.find_faults(spec))
         for name, spec in run["parameters"].items():
-            at = read.said(number, "parameters", name)
+            at = read.setting_place(number, "parameters", name)
             yield from (read.error(at, f.seen, f.expected, f.fix) for f in input_specs.find_faults(spec, shaped=False))
 
 

@@ -39,10 +39,10 @@ class BatchProgress:
         return self.done / max(time.monotonic() - self.begin, 1e-9)
 
     def line(self) -> str:
-        """Where the job stands, in words."""
+        """How far the job is, in words."""
         failures = f", {self.failed} failed" if self.failed else ""
-        pace = f"{self.rate():.1f} a second, {(self.total - self.done) / self.rate():.0f} s left"
-        return f"{self.doing}: {self.done} of {self.total} lessons{failures}, {pace}"
+        speed = f"{self.rate():.1f} a second, {(self.total - self.done) / self.rate():.0f} s left"
+        return f"{self.doing}: {self.done} of {self.total} lessons{failures}, {speed}"
 
     def say(self, words: str) -> None:
         """Words to the terminal and the log, above the bar where there is one."""
@@ -54,7 +54,7 @@ class BatchProgress:
             print(words, file=self.log, flush=True)
 
     def end(self) -> None:
-        """The sum of it, where there was more than a lesson or two."""
+        """Say how the whole job went, where there was more than a lesson or two."""
         if self.total > FEW:
             failures = f", {self.failed} failed" if self.failed else ""
             seconds = time.monotonic() - self.begin
@@ -63,16 +63,16 @@ class BatchProgress:
 
 @contextmanager
 def track(doing: str, total: int, log: Path | None = None) -> Iterator[BatchProgress]:
-    """The pace of a job for as long as it lasts; a bar only on a terminal, and only where there is much to do."""
+    """Show the progress of a job while it lasts; a bar only on a terminal, and only where there is much to do."""
     with ExitStack() as stack:
         file = None
         if log:
             log.parent.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context(log.open("w", encoding="utf-8"))
         bar = stack.enter_context(_bar()) if total > FEW and sys.stderr.isatty() else None
-        told = BatchProgress(doing, total, file, bar)
-        yield told
-        told.end()
+        progress = BatchProgress(doing, total, file, bar)
+        yield progress
+        progress.end()
 
 
 def _bar() -> Any:

@@ -47,11 +47,12 @@ def _parsed(text: str, name: str) -> Config:
     try:
         return Config.model_validate((placed.value[SECTION] if inner else placed.value) or {})
     except ValidationError as error:
-        raise LessonErrors([_told(detail, placed, name, at) for detail in error.errors(include_url=False)]) from None
+        details = error.errors(include_url=False)
+        raise LessonErrors([_describe_mistake(detail, placed, name, at) for detail in details]) from None
 
 
 def override(config: Config, overrides: Sequence[str]) -> Config:
-    """Settings with others in their places, told as `limits.wall_seconds=30`. Raises WrongUsage for what is none."""
+    """Replace settings, each written as `limits.wall_seconds=30`. Raises WrongUsage for anything else."""
     document = config.model_dump()
     for override in overrides:
         name, sign, text = override.partition("=")
@@ -101,7 +102,7 @@ def _lines(of: type[BaseModel], given: BaseModel, indent: str) -> Iterator[str]:
             yield f"{indent}{name}: {json.dumps(value) if value == '' else value}"
 
 
-def _told(detail: Any, placed: source_map.Placed, name: str, at: tuple[str, ...] = ()) -> LessonError:
+def _describe_mistake(detail: Any, placed: source_map.Placed, name: str, at: tuple[str, ...] = ()) -> LessonError:
     loc, message = tuple(detail["loc"]), detail["msg"]
     where = f"{name}:{placed.line((*at, *loc))}" + (f": {source_map.format_path((*at, *loc))}" if loc else "")
     if detail["type"] == "extra_forbidden":
@@ -116,7 +117,7 @@ def _told(detail: Any, placed: source_map.Placed, name: str, at: tuple[str, ...]
 
 
 def _known(loc: tuple[str | int, ...]) -> list[str]:
-    """The keys that may stand where an unknown one was found."""
+    """The keys that may stand where an unknown one stands."""
     section: Any = Config
     for part in loc[:-1]:
         section = section.model_fields[part].annotation

@@ -11,7 +11,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 def escape_invisible(text: str) -> str:
     """A text with escapes for what cannot be seen, or would act on a terminal."""
-    return _UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text)
+    return _UNSEEN.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
 class LessonError(Exception):
@@ -61,7 +61,7 @@ def is_proven(error: LessonError) -> bool:
 
 
 class LessonErrors(LessonError):
-    """Several mistakes that were found together, one line each."""
+    """Several mistakes that were noticed together, one line each."""
 
     def __init__(self, errors: list[LessonError]) -> None:
         self.errors = errors

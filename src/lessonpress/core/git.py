@@ -27,8 +27,8 @@ def read_at_head(folder: Path, path: Path) -> bytes | None:
 
 def list_changes(folder: Path) -> list[tuple[str, str]]:
     """Committed files below `folder` that the working tree has changed (`M`) or deleted (`D`), by relative name."""
-    told = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "HEAD", "--", ".")
-    parts = (told or b"").decode("utf-8", "replace").split("\0")
+    listing = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "HEAD", "--", ".")
+    parts = (listing or b"").decode("utf-8", "replace").split("\0")
     return list(zip(parts[0::2], parts[1::2], strict=False))
 
 

@@ -1,4 +1,4 @@
-"""One publisher at a time: whoever changes the published site waits for its turn, and a failure is told in words."""
+"""One publisher at a time: whoever changes the published site waits for its turn; a failure is put into words."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def _claimed(claim: Path) -> Iterator[None]:
 def _forgotten(claim: Path) -> bool:
     """Take away a claim whose publisher has ended here, or has not been heard of elsewhere for long."""
     try:
-        told, seen = claim.read_text(encoding="utf-8").split(), claim.stat()
+        owner, seen = claim.read_text(encoding="utf-8").split(), claim.stat()
     except OSError:
         return True  # it has just gone
-    here = len(told) == 2 and told[0] == os.uname().nodename
-    if not (here and not alive(int(told[1]))) and time.time() - seen.st_mtime < LONG:
+    here = len(owner) == 2 and owner[0] == os.uname().nodename
+    if not (here and not alive(int(owner[1]))) and time.time() - seen.st_mtime < LONG:
         return False
     aside = claim.with_name(f"{claim.name}.tmp-{os.uname().nodename}-{os.getpid()}")
     try:

@@ -15,4 +15,4 @@ def nearest(word: str, known: Collection[str], *, count: int = 1, cutoff: float 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
     """`Did you mean title?`, or nothing where no known word is near."""
-    return f"Did you mean {found[0]}?" if (found := nearest(word, known)) else ""
+    return f"Did you mean {matches[0]}?" if (matches := nearest(word, known)) else ""

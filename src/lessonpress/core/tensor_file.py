@@ -36,19 +36,19 @@ def _spec(value: Mapping[str, Any], data: NDArray[np.uint8]) -> safetensors.Tens
 def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors file by name; bfloat16 widens to float32, which holds it exactly."""
     out = {}
-    for name, told in sorted(_tensors(data), key=lambda entry: entry[0]):
-        kind, shape = told["dtype"], told["shape"]
+    for name, spec in sorted(_tensors(data), key=lambda entry: entry[0]):
+        kind, shape = spec["dtype"], spec["shape"]
         if kind == "BF16":
-            wide = np.frombuffer(told["data"], dtype="<u2").astype("<u4") << 16
+            wide = np.frombuffer(spec["data"], dtype="<u2").astype("<u4") << 16
             out[name] = wide.view("<f4").reshape(shape)
         else:
-            out[name] = np.frombuffer(told["data"], dtype=NUMPY[kind]).reshape(shape)
+            out[name] = np.frombuffer(spec["data"], dtype=NUMPY[kind]).reshape(shape)
     return out
 
 
 def read_bytes(data: bytes) -> dict[str, bytes]:
     """The bytes of each tensor of a safetensors file by name."""
-    return {name: bytes(told["data"]) for name, told in _tensors(data)}
+    return {name: bytes(spec["data"]) for name, spec in _tensors(data)}
 
 
 def _tensors(data: bytes) -> list[tuple[str, dict[str, Any]]]:

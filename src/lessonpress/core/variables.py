@@ -7,4 +7,4 @@ RUN = "LESSONPRESS_RUN"  # the folder of the run's servers, Snakemake's process 
 CLIENT = "LESSONPRESS_CLIENT"  # the file that has those servers do a command
 PYTHON = "LESSONPRESS_PYTHON"  # the interpreter that runs Snakemake
 NOTE = "LESSONPRESS_NOTE"  # the curator's words of `--config note=…`; as a parameter of a rule they would make it run
-AGAIN = "LESSONPRESS_AGAIN"  # the steps that Snakemake was told to do again (-F, -R): nothing is taken over for them
+AGAIN = "LESSONPRESS_AGAIN"  # the steps that Snakemake does again (-F, -R): nothing is taken over for them

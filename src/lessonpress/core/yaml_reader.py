@@ -1,4 +1,4 @@
-"""Reads YAML into plain values that remember their places. Only this room knows the YAML library."""
+"""Reads YAML into plain values that remember their places. Only this module knows the YAML library."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def read(text: str, name: str) -> Placed:
 
 
 def _no_yaml(error: MarkedYAMLError, name: str) -> LessonError:
-    """The parser's finding at the line where the mistake is, and the usual cause in words."""
-    told = error.problem or error.context or ""
+    """The parser's message at the line where the mistake is, and the usual cause in words."""
+    problem = error.problem or error.context or ""
     # A key without its colon is noticed on the next line only.
-    mark = error.context_mark if "expected ':'" in told else error.problem_mark
+    mark = error.context_mark if "expected ':'" in problem else error.problem_mark
     mark = mark or error.problem_mark or error.context_mark
-    fix = next((words for mistake, words in USUAL.items() if mistake in told), "")
-    return LessonError(f"{name}:{mark.line + 1 if mark else 1}", f"this is no YAML: {told}", "", fix)
+    fix = next((words for mistake, words in USUAL.items() if mistake in problem), "")
+    return LessonError(f"{name}:{mark.line + 1 if mark else 1}", f"this is no YAML: {problem}", "", fix)
 
 
 class _Large(Exception):

@@ -14,17 +14,17 @@ def find_surplus(read: Lesson, place: Path, entry: Recorded, shape: Sequence[int
     """Every axis of an array of `shape` that has more labels than places, at the recipe's line: some name nothing."""
     for key, labels, size in _labelled(entry, shape):
         if len(labels) > size:
-            yield _told(read, (*place, *key, "labels"), len(labels), size, shape)
+            yield _count_error(read, (*place, *key, "labels"), len(labels), size, shape)
 
 
 def find_missing(read: Lesson, place: Path, entry: Recorded, shape: Sequence[int]) -> Iterator[LessonError]:
     """Every axis that has labels, but fewer than places: the rest are counted, which is allowed and seldom meant."""
     for key, labels, size in _labelled(entry, shape):
         if len(labels) < size:
-            yield _told(read, (*place, *key, "labels"), len(labels), size, shape)
+            yield _count_error(read, (*place, *key, "labels"), len(labels), size, shape)
 
 
-def _told(read: Lesson, place: Path, count: int, size: int, shape: Sequence[int]) -> LessonError:
+def _count_error(read: Lesson, place: Path, count: int, size: int, shape: Sequence[int]) -> LessonError:
     expected = f"the axis has {size} place{'' if size == 1 else 's'}, the array the shape {list(shape)}"
     return read.error(place, f"{count} label{'' if count == 1 else 's'} given", expected, "Label every place, or none.")
 

@@ -1,6 +1,6 @@
 """Which files a lesson is made of, and one digest of them; nothing of a lesson is read for its meaning here.
 
-Fast, and with no imports that Snakemake has not made: it is asked about every lesson whenever the rules are read.
+Fast, and with no imports that Snakemake has not made: it is called for every lesson whenever the rules are read.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def paths(folder: Path) -> list[str]:
 
 def entries(folder: Path) -> list[Entry]:
     """Every file of a lesson with the SHA-256 of its bytes; of a link, or of what is no plain file, what it is."""
-    found = [(name, _content(entry)) for name, entry in _walk(str(folder), "")]
-    return sorted((name, content) for name, content in found if content)
+    contents = [(name, _content(entry)) for name, entry in _walk(str(folder), "")]
+    return sorted((name, content) for name, content in contents if content)
 
 
 def digest(files: Iterable[Entry]) -> str:

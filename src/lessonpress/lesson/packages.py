@@ -52,11 +52,11 @@ def _installed(module: str) -> bool:
 
 def find_lacking(files: Mapping[str, bytes], folder: str) -> list[LessonError]:
     """The same of files' bytes by name, called by `folder` and name; of what is no Python, that it is none."""
-    found, wrong = dict[str, Source](), list[LessonError]()
+    sources, wrong = dict[str, Source](), list[LessonError]()
     for name, data in sorted(files.items()):
         if name.endswith(".py"):
             try:
-                found[name] = python_ast.skim(data, f"{folder}/{name}")
+                sources[name] = python_ast.skim(data, f"{folder}/{name}")
             except LessonError as error:
                 wrong.append(error)
-    return [*wrong, *find_mistakes(found)]
+    return [*wrong, *find_mistakes(sources)]

@@ -1,4 +1,4 @@
-"""What the worker is asked to do: the runs of a lesson, every default and inheritance written out, as plain JSON."""
+"""What the worker is to do: the runs of a lesson, every default and inheritance written out, as plain JSON."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def plan_runs(recipe: Recipe) -> dict[str, Any]:
 def plan_training(recipe: Recipe) -> dict[str, Any] | None:
     """How the lesson's weights are made, None where no run asks for any: `{file, function, seed, mode, args, options,
     tolerance}`; `args` build the model, `options` are the function's own."""
-    told = recipe.prepare
-    if told is None:
+    training = recipe.prepare
+    if training is None:
         return None
     return {
-        "file": told.file or recipe.model.file, "function": told.function,
-        "seed": _seed(recipe) if told.seed is None else told.seed, "mode": told.mode,
-        "args": to_json(recipe.model.args), "options": to_json(told.args),
-        "tolerance": {"atol": float(told.tolerance.atol), "rtol": float(told.tolerance.rtol)},
+        "file": training.file or recipe.model.file, "function": training.function,
+        "seed": _seed(recipe) if training.seed is None else training.seed, "mode": training.mode,
+        "args": to_json(recipe.model.args), "options": to_json(training.args),
+        "tolerance": {"atol": float(training.tolerance.atol), "rtol": float(training.tolerance.rtol)},
     }  # fmt: skip
 
 
@@ -49,15 +49,15 @@ def _weights(*said: str | None) -> str | None:
 
 def plan_records(recipe: Recipe) -> list[dict[str, Any]]:
     """What is cut out of every case: `[{id, tensor, select, reshape}]`."""
-    found = recipe.experiment.record if recipe.experiment else Recording()
+    recording = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": entry.id, "tensor": entry.tensor, "select": entry.select, "reshape": entry.reshape}
-            for entry in (*found.matrices, *found.vectors)]  # fmt: skip
+            for entry in (*recording.matrices, *recording.vectors)]  # fmt: skip
 
 
 def plan_metrics(recipe: Recipe) -> list[dict[str, Any]]:
     """The numbers computed from what is recorded: `[{id, value, of}]`."""
-    found = recipe.experiment.record if recipe.experiment else Recording()
-    return [{"id": metric.id, "value": metric.value, "of": metric.of} for metric in found.metrics]
+    recording = recipe.experiment.record if recipe.experiment else Recording()
+    return [{"id": metric.id, "value": metric.value, "of": metric.of} for metric in recording.metrics]
 
 
 def plan_mutants(recipe: Recipe) -> list[dict[str, Any]]:

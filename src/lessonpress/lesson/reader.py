@@ -61,7 +61,7 @@ class Lesson:
             return ("execution",)
         return ("experiment", "cases", number - 1) if number <= cases else ("experiment", "probes", number - 1 - cases)
 
-    def said(self, number: int, *key: str) -> Where:
+    def setting_place(self, number: int, *key: str) -> Where:
         """The innermost place that says `key` for a run: the run itself, the experiment, the execution, the model."""
         for at in (self.place(number), ("experiment",), ("execution",), ("model",)):
             if (*at, *key) in self.places.lines:
@@ -242,7 +242,7 @@ def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[Less
                            f"one of: {', '.join(code)}")  # fmt: skip
         return
     text = lesson.files[change.file].decode("utf-8", errors="replace")
-    lines = [str(text.count("\n", 0, found.start()) + 1) for found in re.finditer(re.escape(change.find), text)]
+    lines = [str(text.count("\n", 0, match.start()) + 1) for match in re.finditer(re.escape(change.find), text)]
     if len(lines) != 1:
         seen = f"{change.find!r:.80} stands in {change.file} {len(lines)} times"
         seen += f" (lines {', '.join(lines[:5])})" if lines else ""
@@ -254,17 +254,17 @@ def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[Less
 
 def _prepare_mistakes(lesson: Lesson) -> Iterator[LessonError]:
     """Weights are asked for by name only where the recipe says how they are made, and by a file that is there."""
-    told, experiment = lesson.recipe.prepare, lesson.recipe.experiment
-    if told and told.file and told.file not in lesson.files:
-        yield _absent(lesson, ("prepare", "file"), told.file)
-    if told:
+    training, experiment = lesson.recipe.prepare, lesson.recipe.experiment
+    if training and training.file and training.file not in lesson.files:
+        yield _absent(lesson, ("prepare", "file"), training.file)
+    if training:
         return
-    asked: list[tuple[Where, str | None]] = [(("execution", "weights"), lesson.recipe.execution.weights)]
+    wanted: list[tuple[Where, str | None]] = [(("execution", "weights"), lesson.recipe.execution.weights)]
     if experiment:
-        asked += [(("experiment", "weights"), experiment.weights)]
-        asked += [(("experiment", group, i, "weights"), run.weights) for group in ("cases", "probes")
+        wanted += [(("experiment", "weights"), experiment.weights)]
+        wanted += [(("experiment", group, i, "weights"), run.weights) for group in ("cases", "probes")
                   for i, run in enumerate(getattr(experiment, group))]  # fmt: skip
-    for path, name in asked:
+    for path, name in wanted:
         if name not in (None, DRAWN):
             yield lesson.error(path, f"the weights {name!r} are asked for",
                                "`prepare:` says how weights are made, or `drawn` for what the seed draws")  # fmt: skip

@@ -328,10 +328,10 @@ class Recipe(Record):
 
 def role(name: str) -> Role:
     """The role of a key of the recipe, by the name of its field. Raises LookupError where none is declared."""
-    found = [each for each in Recipe.model_fields[name].metadata if isinstance(each, Role)]
-    if not found:
+    roles = [each for each in Recipe.model_fields[name].metadata if isinstance(each, Role)]
+    if not roles:
         raise LookupError(f"the recipe's key {name!r} declares no role")
-    return found[0]
+    return roles[0]
 
 
 def keys(chosen: Callable[[Role], object]) -> tuple[str, ...]:

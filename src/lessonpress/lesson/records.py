@@ -84,7 +84,7 @@ class TrainingPlan(TypedDict):
 
 
 class Plan(TypedDict):
-    """What a worker is asked to do: the runs of a lesson, every default and inheritance written out."""
+    """What a worker is to do: the runs of a lesson, every default and inheritance written out."""
 
     schema: int
     slug: str

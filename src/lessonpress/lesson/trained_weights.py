@@ -42,7 +42,7 @@ class Kept(Record):
 
 
 class Prepared(Record):
-    """prepared.json. `lines` counts the steps that were told, `first` and `last` are the figures of those two."""
+    """prepared.json. `lines` counts the steps that gave figures, `first` and `last` are the figures of those two."""
 
     schema_: Literal[1] = Field(alias="schema")
     madeFrom: Origin
@@ -80,14 +80,14 @@ def read_record(read: reader.Lesson) -> Prepared | None:
     if len(present) == 1:
         raise LessonError(name, f"{present[0]} is there without the other", f"{RECORD} and {WEIGHTS} together", fix)
     try:
-        found = Prepared.model_validate_json(read.files[RECORD])
+        record = Prepared.model_validate_json(read.files[RECORD])
     except ValidationError as error:
-        told = error.errors(include_url=False)[0]
-        seen = f"{'.'.join(map(str, told['loc']))}: {told['msg']}".removeprefix(": ")
+        detail = error.errors(include_url=False)[0]
+        seen = f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}".removeprefix(": ")
         raise LessonError(name, seen, "the file as it was written", fix) from None
-    if canonical_json.digest(read.files[WEIGHTS]) != found.weights:
+    if canonical_json.digest(read.files[WEIGHTS]) != record.weights:
         raise LessonError(name, f"{WEIGHTS} is not the file that this one tells of", "both as they were written", fix)
-    return found
+    return record
 
 
 def record_path(read: reader.Lesson) -> str:
@@ -98,25 +98,25 @@ def record_path(read: reader.Lesson) -> str:
 def find_faults(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
     """Stored weights that cannot be read or that nothing makes, and runs that ask for weights that were not kept."""
     try:
-        found = read_record(read)
-        endless = _endless(read) if found else []
+        record = read_record(read)
+        endless = _endless(read) if record else []
     except LessonError as error:
         yield error
         return
     if endless:
         yield LessonError(os.path.relpath(read.folder / WEIGHTS), f"{', '.join(endless)} hold NaN or an infinity",
                           "finite numbers", f"Run `lessonpress prepare {read.recipe.slug}`.")  # fmt: skip
-    if found and planned["prepare"] is None:
+    if record and planned["prepare"] is None:
         yield LessonError(record_path(read), "the recipe has no `prepare`", "it says how these weights are made",
                           "Write one, or delete both files.")  # fmt: skip
     if planned["prepare"]:
-        yield from find_missing(read, planned, [entry.name for entry in found.kept] if found else [])
+        yield from find_missing(read, planned, [entry.name for entry in record.kept] if record else [])
 
 
 def find_missing(read: reader.Lesson, planned: Mapping[str, Any], names: Sequence[str]) -> Iterator[LessonError]:
     """Every place of the recipe that asks for weights which are not among those that were kept."""
-    asked = {read.said(number, "weights"): run["weights"] for number, run in enumerate(planned["runs"])}
-    for at, name in asked.items():
+    wanted = {read.setting_place(number, "weights"): run["weights"] for number, run in enumerate(planned["runs"])}
+    for at, name in wanted.items():
         if name and name not in names:
             yield _missing(read, at, name, names)
 
@@ -146,20 +146,20 @@ def _missing(read: reader.Lesson, at: Where, name: str, names: Sequence[str]) ->
     return read.error(at, f"no weights called {name!r} have been prepared", expected, fix)
 
 
-def find_changes(read: reader.Lesson, found: Prepared) -> list[str]:
+def find_changes(read: reader.Lesson, record: Prepared) -> list[str]:
     """What is not as it was when the weights were made: names of files, and `lesson.yaml` for what it says of them."""
     task = plan.plan_training(read.recipe)
     if task is None:
         return []
-    now, then = describe_origin(read, task), found.madeFrom
+    now, then = describe_origin(read, task), record.madeFrom
     names = [name for name in sorted({*now.files, *then.files}) if now.files.get(name) != then.files.get(name)]
     return names + ([reader.RECIPE] if now.recipe != then.recipe else [])
 
 
 def warn_if_outdated(read: reader.Lesson) -> str | None:
     """That the stored weights are older than what they are made from, in words; None when they are not."""
-    found = read_record(read)
-    changed = find_changes(read, found) if found else []
+    record = read_record(read)
+    changed = find_changes(read, record) if record else []
     if not changed:
         return None
     return (f"warning: {record_path(read)}: these weights were made before {', '.join(changed)} changed; "
@@ -168,22 +168,22 @@ def warn_if_outdated(read: reader.Lesson) -> str | None:
 
 def describe_provenance(read: reader.Lesson, planned: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the manifest says of the weights that the lesson's runs start from; None where they are as drawn."""
-    found, task = read_record(read), planned["prepare"]
-    if found is None or task is None:
+    record, task = read_record(read), planned["prepare"]
+    if record is None or task is None:
         return None
     return {
-        "file": task["file"], "function": task["function"], "seed": found.seed, "torch": found.torch,
-        "initialisation": found.initialisation, "lines": found.lines, "first": found.first, "last": found.last,
-        "kept": [entry.model_dump() for entry in found.kept], "weightsSha256": found.weights,
-        "madeFrom": canonical_json.digest_of(found.madeFrom.model_dump()), "changedSince": find_changes(read, found),
+        "file": task["file"], "function": task["function"], "seed": record.seed, "torch": record.torch,
+        "initialisation": record.initialisation, "lines": record.lines, "first": record.first, "last": record.last,
+        "kept": [entry.model_dump() for entry in record.kept], "weightsSha256": record.weights,
+        "madeFrom": canonical_json.digest_of(record.madeFrom.model_dump()), "changedSince": find_changes(read, record),
         "runs": {run["id"]: run["weights"] for run in planned["runs"] if run["weights"]},
         "tolerance": task["tolerance"],
     }  # fmt: skip
 
 
-def store(folder: Path, found: Prepared, data: bytes) -> bool:
-    """Write both files, or neither when the disk refuses; answers whether anything was another than before."""
-    files = {folder / WEIGHTS: data, folder / RECORD: found.text().encode()}
+def store(folder: Path, record: Prepared, data: bytes) -> bool:
+    """Write both files, or neither when the disk refuses; returns whether anything differs from before."""
+    files = {folder / WEIGHTS: data, folder / RECORD: record.text().encode()}
     if all(place.is_file() and place.read_bytes() == content for place, content in files.items()):
         return False
     beside = {place: place.with_name(f".{place.name}.new-{os.getpid()}") for place in files}

@@ -1,4 +1,4 @@
-"""What validation found in a recipe, in words to act on: file, line, key, what was seen, what was expected."""
+"""What is wrong with a recipe, in words to act on: file, line, key, what was seen, what was expected."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lessonpress.core.source_map import Path as Where
 from lessonpress.core.source_map import Placed
 from lessonpress.lesson.recipe import Recipe
 
-MAX_MISTAKES = 100  # are told at once
+MAX_MISTAKES = 100  # are shown at once
 
 
 def describe_errors(error: ValidationError, placed: Placed, name: str) -> list[LessonError]:
-    """Pydantic's findings in our words, one for each place, in the file's order, the first MAX_MISTAKES of them."""
-    found: dict[Where, LessonError] = {}
+    """Pydantic's messages in our words, one for each place, in the file's order, the first MAX_MISTAKES of them."""
+    errors: dict[Where, LessonError] = {}
     details = [(_real(detail["loc"], placed.value), detail) for detail in error.errors(include_url=False)]
     for path, detail in sorted(details, key=lambda pair: placed.line(pair[0]))[:MAX_MISTAKES]:
         kind, value = detail["type"], detail.get("input")
@@ -32,10 +32,10 @@ def describe_errors(error: ValidationError, placed: Placed, name: str) -> list[L
             quotes = kind == "string_type" and isinstance(value, (bool, int, float))
             seen, expected = f"{_shown(value)} given", _expected(detail)
             fix = "Write it in quotes." if quotes else ""
-        if path not in found:
+        if path not in errors:
             where = f"{name}:{placed.line(path)}: {source_map.format_path(path)}"
-            found[path] = LessonError(where, seen, expected, fix)
-    return list(found.values())
+            errors[path] = LessonError(where, seen, expected, fix)
+    return list(errors.values())
 
 
 def _real(loc: Sequence[Any], value: Any) -> Where:
@@ -55,13 +55,13 @@ def _expected(detail: Mapping[str, Any]) -> str:
     context = detail.get("ctx", {})
     if detail["type"] == "string_pattern_mismatch":
         return f"text that matches {context['pattern']}"
-    told: dict[str, str] = {
+    words: dict[str, str] = {
         "int_type": "expected a whole number", "float_type": "expected a number", "string_type": "expected text",
         "bool_type": "expected true or false", "list_type": "expected a list", "dict_type": "expected a mapping",
         "model_type": "expected a mapping", "model_attributes_type": "expected a mapping",
         "literal_error": f"expected {context.get('expected')}",
     }  # fmt: skip
-    return told.get(detail["type"], "expected: " + str(detail["msg"])[:1].lower() + str(detail["msg"])[1:])
+    return words.get(detail["type"], "expected: " + str(detail["msg"])[:1].lower() + str(detail["msg"])[1:])
 
 
 def _shown(value: Any) -> str:
@@ -70,7 +70,7 @@ def _shown(value: Any) -> str:
 
 
 def _known(path: Where) -> list[str]:
-    """The keys that may stand where an unknown one was found."""
+    """The keys that may stand where an unknown one stands."""
     hint: Any = Recipe
     for part in path[:-1]:
         hint = _below(hint, part)

@@ -1,8 +1,8 @@
 """Runs lesson code in worker processes under limits and isolation, and reads what they answer.
 
-The only room that starts processes. A server (`server.py`) has a program's libraries loaded and forks a worker for
+The only package that starts processes. A server (`server.py`) has a program's libraries loaded and forks a worker for
 every request. The parent does what works everywhere (a clean environment, limits, the clock, the sweep of left-over
-processes); the worker confines itself further and tells what applied; bubblewrap goes around both where it starts.
+processes); the worker confines itself further and says what applied; bubblewrap goes around both where it starts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WARNED: set[str] = set()
 
 @dataclass(frozen=True)
 class Layers:
-    """What a worker is told to apply to itself; tests leave layers out, everybody else wants them all."""
+    """What a worker is to apply to itself; tests leave layers out, everybody else wants them all."""
 
     names: tuple[str, ...] = confine.LAYERS
     abi: int | None = None  # the level of Landlock; None is the kernel's
@@ -54,7 +54,7 @@ DEFAULT, ALL = Isolation(), Layers()
 
 @dataclass
 class _Kept:
-    """The servers that this process keeps, and the folder below which all that they are asked about lies."""
+    """The servers that this process keeps, and the folder below which all that they work on lies."""
 
     folder: Path
     servers: dict[str, Server] = field(default_factory=dict)
@@ -93,30 +93,30 @@ def keeps_servers() -> bool:
 def warm_up(module: str, limits: Limits, isolation: Isolation) -> None:
     """Let a program's libraries load while the caller does something else; only where servers are kept."""
     if _kept:
-        _standing(_kept, module, limits, isolation)
+        _kept_server(_kept, module, limits, isolation)
 
 
 def run(
-    module: str, arguments: Sequence[str], room: Path, limits: Limits, isolation: Isolation = DEFAULT, *,
+    module: str, arguments: Sequence[str], scratch: Path, limits: Limits, isolation: Isolation = DEFAULT, *,
     layers: Layers = ALL, meanwhile: Callable[[bytes], None] | None = None,
 ) -> WorkerResult:  # fmt: skip
-    """Have the program `module` work on `arguments` in the folder `room`, and read the lines that it answers.
+    """Have the program `module` work on `arguments` in the folder `scratch`, and read the lines of its answer.
 
     A program is a module with a function `main`, and one that imports its libraries, `load`, where it needs any. The
     worker may read the Python installation and those arguments that are paths. When it has answered, ended, or hit a
-    limit, it and everything that it started are killed. `meanwhile` is told each of its lines when it comes. Raises
-    RetryableError when this machine cannot isolate it as strongly as `isolation.minimum` demands.
+    limit, it and everything that it started are killed. `meanwhile` is called with each of its lines when it comes.
+    Raises RetryableError when this machine cannot isolate it as strongly as `isolation.minimum` demands.
     """
     own = [os.path.realpath(argument) for argument in arguments if os.path.exists(argument)]
-    with _ONE_AT_A_TIME, _server(module, limits, isolation, [*own, str(room.resolve())]) as server:
+    with _ONE_AT_A_TIME, _server(module, limits, isolation, [*own, str(scratch.resolve())]) as server:
         mark = secrets.token_hex(16)
         request = {
             "mark": mark, "layers": layers.names, "abi": layers.abi, "read": [*paths.readable(), *own],
             "probe": str(server.forbidden), "minimum": isolation.required(), "forks": limits.processes > 1,
-            "folder": str(room.resolve()), "limits": child.all_limits(limits), "arguments": list(arguments),
+            "folder": str(scratch.resolve()), "limits": child.all_limits(limits), "arguments": list(arguments),
         }  # fmt: skip
         run_log.note(f"asks {module}")
-        done = _asked(server, request, room, limits, meanwhile)
+        done = _send(server, request, scratch, limits, meanwhile)
     _judge(done.confinement, isolation)
     return done
 
@@ -125,7 +125,7 @@ def run(
 def _server(module: str, limits: Limits, isolation: Isolation, own: Sequence[str]) -> Iterator[Server]:
     """The kept server for a program, or one for this run only."""
     if _kept and all(Path(path).is_relative_to(_kept.folder) for path in own):
-        yield _standing(_kept, module, limits, isolation)
+        yield _kept_server(_kept, module, limits, isolation)
         return
     server = Server(module, limits, isolation, tuple(own))
     try:
@@ -134,7 +134,7 @@ def _server(module: str, limits: Limits, isolation: Isolation, own: Sequence[str
         server.end()
 
 
-def _standing(kept: _Kept, module: str, limits: Limits, isolation: Isolation) -> Server:
+def _kept_server(kept: _Kept, module: str, limits: Limits, isolation: Isolation) -> Server:
     """The kept server for a program; a new one where there is none that can do it."""
     server = kept.servers.get(module)
     if server and server.fits(limits, isolation):
@@ -146,26 +146,26 @@ def _standing(kept: _Kept, module: str, limits: Limits, isolation: Isolation) ->
     return kept.servers[module]
 
 
-def _asked(
-    server: Server, request: dict[str, Any], room: Path, limits: Limits, meanwhile: Callable[[bytes], None] | None
+def _send(
+    server: Server, request: dict[str, Any], scratch: Path, limits: Limits, meanwhile: Callable[[bytes], None] | None
 ) -> WorkerResult:
-    """Put the request and hear it out."""
+    """Send the request and read the whole reply."""
     spaces = NAMESPACES if server.outer else ()
     begin = time.monotonic()
     if not server.loaded(begin + limits.wall_seconds):
         return _unready(server, limits, spaces, time.monotonic() - begin >= limits.wall_seconds)
     with process_tree.adopt_orphans() as adopted:  # only now: the server's own processes are all there
         around = PROCESSES if server.outer and not server.forks else 0
-        asked = server.ask(request)
+        worker = server.ask(request)
         try:
-            heard = pipes.listen(asked, room, limits, request["mark"].encode(), around, meanwhile)
+            reply = pipes.listen(worker, scratch, limits, request["mark"].encode(), around, meanwhile)
         finally:
-            asked.close()
-            adopted.end(asked.pid, asked.wait)
-    code = confine.CHANNEL_CLOSED if heard.cut else asked.code if asked.code is not None else -signal.SIGKILL
-    limit = heard.limit or ("cpu_seconds" if code == -signal.SIGXCPU else None)
-    applied = result.read_confinement(json.loads(heard.first or b"{}"), record_limits(limits), spaces)
-    return WorkerResult(heard.lines, heard.printed.decode("utf-8", "replace"), code, limit, applied, heard.strange)
+            worker.close()
+            adopted.end(worker.pid, worker.wait)
+    code = confine.CHANNEL_CLOSED if reply.cut else worker.code if worker.code is not None else -signal.SIGKILL
+    limit = reply.limit or ("cpu_seconds" if code == -signal.SIGXCPU else None)
+    applied = result.read_confinement(json.loads(reply.first or b"{}"), record_limits(limits), spaces)
+    return WorkerResult(reply.lines, reply.printed.decode("utf-8", "replace"), code, limit, applied, reply.strange)
 
 
 def _unready(server: Server, limits: Limits, spaces: tuple[str, ...], late: bool) -> WorkerResult:
@@ -183,14 +183,14 @@ def record_limits(limits: Limits) -> dict[str, int]:
 def _judge(confinement: Confinement, isolation: Isolation) -> None:
     """Refuse or warn where the worker was isolated less than it should have been."""
     lacking = "; ".join(f"{layer}: {why}" for layer, why in confinement.missing.items())
-    if confinement.told.get("refused"):
+    if confinement.report.get("refused"):
         raise RetryableError(
             "config.yaml: isolation.minimum",
             f"this machine isolates lessons only by {confinement.profile} ({lacking})",
             f"at least {isolation.required()}",
             f"Publish on a machine that has it, or trust the lessons and write minimum: {confinement.profile}.",
         )  # fmt: skip
-    if confinement.told and confinement.profile != confine.PROFILES[-1] and lacking not in _WARNED:
+    if confinement.report and confinement.profile != confine.PROFILES[-1] and lacking not in _WARNED:
         _WARNED.add(lacking)
         weak = f"warning: lessons are isolated by {confinement.profile} only ({lacking})"
         print(f"{weak}; run only lessons that you trust.", file=sys.stderr)

@@ -41,7 +41,7 @@ class Malformed(Exception):
 
 
 def loads(line: bytes) -> Any:
-    """Strict JSON: no duplicate keys, no number that is none, no half characters, bounded depth. Raises Malformed."""
+    """Strict JSON: no duplicate keys, no NaN or infinity, no half characters, bounded depth. Raises Malformed."""
     if line.count(b",") + line.count(b"[") + line.count(b"{") > PARTS:
         raise Malformed(f"more than {PARTS} parts")
     try:
@@ -181,9 +181,9 @@ class _Reach:
 
     def take_tensors(self) -> list[str]:
         """The paths of the tensors in the structure that was walked last."""
-        found = [path[:-1] for path in self.parts if path]
+        lines = [path[:-1] for path in self.parts if path]
         self.parts.clear()
-        return found
+        return lines
 
     def read(self, source: Sequence[Any], reader: str) -> None:
         """A layer reads what an earlier call made, or an input or parameter."""

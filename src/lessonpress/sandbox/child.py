@@ -74,11 +74,11 @@ def all_limits(limits: Limits) -> dict[str, tuple[int, int]]:
 
 def bounded(**wanted: int) -> dict[str, tuple[int, int]]:
     """Soft and hard bounds, none of them above what this process may give."""
-    found = {}
+    bounds = {}
     for name, value in wanted.items():
         hard = resource.getrlimit(getattr(resource, name))[1]
         ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
         # At the hard limit the kernel kills without a word; two seconds earlier it says which limit it was.
         late = name == "RLIMIT_CPU" and (hard == resource.RLIM_INFINITY or hard >= value + 2)
-        found[name] = (ceiling, ceiling + 2 if late else ceiling)
-    return found
+        bounds[name] = (ceiling, ceiling + 2 if late else ceiling)
+    return bounds

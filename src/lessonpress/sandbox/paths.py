@@ -23,8 +23,8 @@ SYSTEM = (
 @functools.cache
 def readable() -> tuple[str, ...]:
     """Every path below which a worker may read, links resolved except in /proc; those that exist, each once."""
-    found = [*SYSTEM, *(os.path.realpath(path) for path in installation())]
-    return tuple(path for path in dict.fromkeys(found) if os.path.exists(path))
+    paths = [*SYSTEM, *(os.path.realpath(path) for path in installation())]
+    return tuple(path for path in dict.fromkeys(paths) if os.path.exists(path))
 
 
 def installation() -> list[str]:

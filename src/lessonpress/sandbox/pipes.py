@@ -35,7 +35,7 @@ class Reply:
 
 @dataclass
 class _Listener:
-    asked: Request
+    request: Request
     scratch: Path
     limits: Limits
     around: int  # processes of an outer layer
@@ -44,21 +44,21 @@ class _Listener:
     said: int = 0  # bytes printed, kept or not
     cut: bool = False
     closed: tuple[int, ...] = ()  # the whole family, once it is known that it cannot grow
-    meanwhile: Callable[[bytes], None] | None = None  # told every complete line when it comes, marks and all
-    passed: int = 0  # bytes of the answer that `meanwhile` was told
+    meanwhile: Callable[[bytes], None] | None = None  # called with every complete line when it comes, marks and all
+    passed: int = 0  # bytes of the answer that `meanwhile` was given
 
     def listen(self) -> str | None:
         """Read until both pipes close, the worker ends, or a limit is hit; answers the limit's name."""
         deadline = time.monotonic() + self.limits.wall_seconds
         look = 0.0
         with selectors.DefaultSelector() as selector:
-            for pipe in (self.asked.answer, self.asked.output):
+            for pipe in (self.request.answer, self.request.output):
                 os.set_blocking(pipe, False)
                 selector.register(pipe, selectors.EVENT_READ)
             while selector.get_map():
                 now = time.monotonic()
                 if now >= deadline:
-                    self.cut = self.asked.answer not in selector.get_map()
+                    self.cut = self.request.answer not in selector.get_map()
                     return None if self.cut else "wall_seconds"
                 if now >= look:
                     if limit := self._watch():
@@ -68,18 +68,18 @@ class _Listener:
                 for key, _ in events:
                     if not self._read(key.fd):
                         selector.unregister(key.fd)
-                        if key.fd == self.asked.answer:
+                        if key.fd == self.request.answer:
                             deadline = min(deadline, time.monotonic() + _GRACE)
                 if limit := self._sizes():
                     return limit
-                if not events and self.asked.ended():
+                if not events and self.request.ended():
                     break  # a left-over descendant may hold the pipes open; it says nothing that counts
         return None
 
     def _read(self, pipe: int) -> bool:
         """Take what is there; False at the end."""
         chunk = os.read(pipe, _CHUNK)
-        if pipe == self.asked.answer:
+        if pipe == self.request.answer:
             self.answer += chunk
             self._pass_on()
         else:
@@ -88,7 +88,7 @@ class _Listener:
         return bool(chunk)
 
     def _pass_on(self) -> None:
-        """Tell the complete lines that have come since the last time."""
+        """Pass on the complete lines that have come since the last time."""
         end = self.answer.rfind(b"\n") + 1
         if self.meanwhile and end > self.passed:
             for line in bytes(self.answer[self.passed : end]).splitlines():
@@ -105,16 +105,16 @@ class _Listener:
         if b"\n" not in self.answer:
             return None
         if not kernel.LINUX:
-            return "memory_mib" if resident(self.asked.pid) > self.limits.memory_mib << 20 else None
+            return "memory_mib" if resident(self.request.pid) > self.limits.memory_mib << 20 else None
         return self._crowd() or ("scratch_mib" if size(self.scratch) > self.limits.scratch_mib << 20 else None)
 
     def _crowd(self) -> str | None:
-        worker = self.asked.pid
+        worker = self.request.pid
         if self.closed:
-            found = [process_tree.process(pid) for pid in self.closed]
+            seen = [process_tree.process(pid) for pid in self.closed]
         else:
-            found = [process_tree.process(worker), *process_tree.descendants(worker)]
-        now = [one for one in found if one and one.alive]
+            seen = [process_tree.process(worker), *process_tree.descendants(worker)]
+        now = [one for one in seen if one and one.alive]
         if not self.closed and b'"fork":"denied"' in self.answer.partition(b"\n")[0]:
             self.closed = tuple(one.pid for one in now)
         if sum(one.seconds for one in now) >= self.limits.cpu_seconds + 0.5:
@@ -125,17 +125,17 @@ class _Listener:
 
 
 def listen(
-    asked: Request, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
+    request: Request, scratch: Path, limits: Limits, mark: bytes, around: int = 0,
     meanwhile: Callable[[bytes], None] | None = None,
 ) -> Reply:  # fmt: skip
     """Everything that a worker said, or the limit that it passed; lines that do not begin with `mark` are strange.
 
-    `around` is how many processes an outer layer adds to the worker's own; `meanwhile` is told each marked line when it
-    comes, without its mark.
+    `around` is how many processes an outer layer adds to the worker's own; `meanwhile` is called with each marked line
+    when it comes, without its mark.
     """
     start = mark + b" "
     tell = meanwhile and (lambda line: meanwhile(line[len(start) :]) if line.startswith(start) else None)
-    listener = _Listener(asked, scratch, limits, around, meanwhile=tell)
+    listener = _Listener(request, scratch, limits, around, meanwhile=tell)
     limit = listener.listen()
     lines = bytes(listener.answer).split(b"\n")[:-1]  # what follows the last line feed is no complete line
     strange = not all(line.startswith(mark + b" ") for line in lines)
@@ -157,6 +157,6 @@ def size(folder: Path) -> int:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process holds, asked of `ps`: for systems without a limit on address space."""
+    """Bytes of memory that a process holds, as `ps` says: for systems without a limit on address space."""
     done = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return int(done.stdout.strip() or 0) * 1024

@@ -34,11 +34,11 @@ class Process:
 
 def processes() -> dict[int, Process]:
     """Every process that /proc shows; none on a system without /proc."""
-    found = {}
+    alive = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         if name.isdigit() and (one := process(int(name))):
-            found[one.pid] = one
-    return found
+            alive[one.pid] = one
+    return alive
 
 
 def process(pid: int) -> Process | None:
@@ -58,12 +58,12 @@ def descendants(root: int) -> list[Process]:
     children: dict[int, list[Process]] = {}
     for one in everybody.values():
         children.setdefault(one.parent, []).append(one)
-    found, waiting = [], [root]
+    below_root, waiting = [], [root]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        below_root += below
         waiting += [one.pid for one in below]
-    return found
+    return below_root
 
 
 def find_outer_pid(inside: int, root: int) -> int:
@@ -94,7 +94,7 @@ class Adopted:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Kill and bury descendants until none is left that was not there before."""
+        """Kill and reap descendants until none is left that was not there before."""
         deadline = time.monotonic() + _PATIENCE
         while kernel.LINUX and time.monotonic() < deadline:
             left = [one.pid for one in descendants(os.getpid()) if one.pid not in self.before]

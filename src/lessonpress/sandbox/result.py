@@ -22,30 +22,30 @@ UNITS = {"wall_seconds": "time limit of {} s", "cpu_seconds": "processor time li
 class Confinement:
     """Which isolation applied to a worker.
 
-    `told` is what the worker said before any lesson code ran (empty when it died before that): layers, what is
+    `report` is what the worker said before any lesson code ran (empty when it died before that): layers, what is
     missing and why, and what it tried.
     """
 
     profile: str
     limits: Mapping[str, int]
     namespaces: tuple[str, ...] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def missing(self) -> Mapping[str, str]:
         """Each layer that could not be applied, with the reason."""
-        return self.told.get("missing") or {}
+        return self.report.get("missing") or {}
 
     def record(self) -> dict[str, Any]:
         """Everything that provenance says about isolation, but how the worker ended."""
-        kept = {key: self.told.get(key) for key in ("landlock", "seccomp", "privileges", "uid", "probe")}
+        kept = {key: self.report.get(key) for key in ("landlock", "seccomp", "privileges", "uid", "probe")}
         return {"profile": self.profile, **kept, "namespaces": list(self.namespaces), "kernel": platform.release(),
                 "limits": dict(self.limits), "missing": dict(self.missing)}  # fmt: skip
 
 
-def read_confinement(told: Mapping[str, Any], limits: Mapping[str, int], namespaces: tuple[str, ...]) -> Confinement:
-    """The record of what a worker told."""
-    return Confinement(str(told.get("profile", confine.PROFILES[0])), limits, namespaces, told)
+def read_confinement(report: Mapping[str, Any], limits: Mapping[str, int], namespaces: tuple[str, ...]) -> Confinement:
+    """The record of what a worker reported."""
+    return Confinement(str(report.get("profile", confine.PROFILES[0])), limits, namespaces, report)
 
 
 def name_limit(limit: str, limits: Mapping[str, int]) -> str:

@@ -47,34 +47,34 @@ class Request:
     def wait(self, seconds: float) -> bool:
         """Wait for the worker's end; whether it came."""
         if self.code is None:
-            self.code = self.server.heard_end(seconds)
+            self.code = self.server.wait_for_end(seconds)
         return self.code is not None
 
 
 @dataclass
 class Server:
-    """A running server. `shown` are the folders below which its children find what they are asked to work on."""
+    """A running server. `shown` are the folders below which its children find what they work on."""
 
     module: str
     limits: Limits
     isolation: Isolation
     shown: Sequence[str]
-    within: Path | None = None  # where its own room is; the system's temporary folder
+    within: Path | None = None  # where its own scratch folder lies; the system's temporary folder
     forks: bool = field(default_factory=lambda: FORKS)
     printed: bytes = b""  # before it was ready
     used: bool = False
     ready: bool = False
-    owing: bool = False  # it has not told yet how its last child ended
+    owing: bool = False  # it has not said yet how its last child ended
 
     def __post_init__(self) -> None:
         """Start the process; its libraries load while the caller goes on."""
-        self.room = tempfile.TemporaryDirectory(prefix="lessonpress-server-", dir=self.within)
-        home = Path(self.room.name) / "home"
+        self.scratch = tempfile.TemporaryDirectory(prefix="lessonpress-server-", dir=self.within)
+        home = Path(self.scratch.name) / "home"
         home.mkdir()
-        self.forbidden = Path(self.room.name) / "forbidden"
+        self.forbidden = Path(self.scratch.name) / "forbidden"
         self.forbidden.write_bytes(b"no program\n")
         self.forbidden.chmod(0o700)
-        self.outer = bubblewrap.wrap_command([*self.shown, self.room.name], home, self.isolation)
+        self.outer = bubblewrap.wrap_command([*self.shown, self.scratch.name], home, self.isolation)
         self.control, theirs = socket.socketpair()
         self.output, output = os.pipe()
         # -I would make Python ignore PYTHONHASHSEED, so its parts are named one by one.
@@ -96,10 +96,10 @@ class Server:
         """Wait until all is loaded; False when the server ended or the time passed."""
         while not self.ready and (left := deadline - time.monotonic()) > 0:
             waiting: list[Any] = [self.control, self.output]
-            found = select.select(waiting, [], [], left)[0]
-            if self.output in found and (chunk := os.read(self.output, 1 << 16)):
+            readable = select.select(waiting, [], [], left)[0]
+            if self.output in readable and (chunk := os.read(self.output, 1 << 16)):
                 self.printed = (self.printed + chunk)[: 1 << 16]
-            elif self.control in found:
+            elif self.control in readable:
                 if not self._received(len(READY)):
                     return False
                 self.ready = True
@@ -108,31 +108,31 @@ class Server:
     def ask(self, request: Mapping[str, Any]) -> Request:
         """Have a request done; the request must fit into a pipe (64 KiB). Raises OSError when the server has gone."""
         self.used = self.owing = True
-        heard, said = os.pipe()
+        reads, said = os.pipe()
         answer, answers = os.pipe()
         output, outputs = os.pipe()
         try:
             os.write(said, json.dumps(request).encode())
-            socket.send_fds(self.control, [b"?"], [heard, answers, outputs])
+            socket.send_fds(self.control, [b"?"], [reads, answers, outputs])
             pid = self._child() if self.forks else self.process.pid
         except BaseException:
             os.close(answer)
             os.close(output)
             raise
         finally:
-            for descriptor in (heard, said, answers, outputs):
+            for descriptor in (reads, said, answers, outputs):
                 os.close(descriptor)
         return Request(self, pid, answer, output)
 
     def _child(self) -> int:
         """The process that the server has just forked, by the number that it has here."""
-        told = select.select([self.control], [], [], self.limits.wall_seconds)[0]  # it may have been stopped
-        inside = self._number() if told else None
+        ready = select.select([self.control], [], [], self.limits.wall_seconds)[0]  # it may have been stopped
+        inside = self._number() if ready else None
         if inside is None:
             raise ConnectionError("the server has gone")
         return process_tree.find_outer_pid(inside, self.process.pid) if self.outer else inside
 
-    def heard_end(self, seconds: float) -> int | None:
+    def wait_for_end(self, seconds: float) -> int | None:
         """The child's exit code, or minus the signal that ended it; None when it has not ended within some seconds."""
         if not self.forks:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -167,8 +167,8 @@ class Server:
         return bubblewrap.exit_code(code) if self.outer else code
 
     def end(self) -> None:
-        """Kill the server and remove its room."""
+        """Kill the server and remove its scratch folder."""
         self.control.close()
         self.gone()
         os.close(self.output)
-        self.room.cleanup()
+        self.scratch.cleanup()

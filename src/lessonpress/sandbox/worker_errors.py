@@ -1,4 +1,4 @@
-"""What went wrong in a confined process, told as a LessonError that names file, line and code."""
+"""What went wrong in a confined process, as a LessonError that names file, line and code."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ MAY = ("a lesson may read its own folder and the Python installation; it may not
        "network, or start or signal processes")  # fmt: skip
 
 
-def lesson_error(told: Mapping[str, Any], folder: Path, what: str, ended: WorkerResult, at: str = "") -> LessonError:
+def lesson_error(error: Mapping[str, Any], folder: Path, what: str, ended: WorkerResult, at: str = "") -> LessonError:
     """An exception that the lesson's code raised; `what` is the class or file that was being run.
 
     `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.
     """
-    place = told.get("place")
+    place = error.get("place")
     where = at or os.path.relpath(folder)
     if isinstance(place, dict):
         where = f"{os.path.relpath(folder)}/{_text(place.get('file'))}:{_text(place.get('line'))}"
-    stage, kind, message = (_text(told.get(key)) for key in ("stage", "type", "message"))
-    mutant = f" in the broken variant {_text(told.get('mutant'))}" if told.get("mutant") else ""
+    stage, kind, message = (_text(error.get(key)) for key in ("stage", "type", "message"))
+    mutant = f" in the broken variant {_text(error.get('mutant'))}" if error.get("mutant") else ""
     if kind == "Refused":
         fix = f"Run `lessonpress prepare {folder.name}`." if stage == "weights" and not mutant else ""
         fix = (fix + format_printed(ended)).strip()
-        return LessonError(where, f"{message}{mutant}", _text(told.get("expected")), fix)
-    run = f" (run {_text(told.get('run'))})" if told.get("run") and told.get("run") != "execution" else ""
-    subject = _text(told.get("run")) if stage == "check" else f"of {what}"
+        return LessonError(where, f"{message}{mutant}", _text(error.get("expected")), fix)
+    run = f" (run {_text(error.get('run'))})" if error.get("run") and error.get("run") != "execution" else ""
+    subject = _text(error.get("run")) if stage == "check" else f"of {what}"
     seen = f"{DOING.get(stage, stage)} {subject}{mutant}{'' if stage == 'check' else run}: {kind}: {message}"
-    if _text(told.get("context")):
-        seen += f"; {_text(told.get('context'))}"
-    if told.get("code"):
-        seen += f"; the line reads `{_text(told.get('code'))}`"
+    if _text(error.get("context")):
+        seen += f"; {_text(error.get('context'))}"
+    if error.get("code"):
+        seen += f"; the line reads `{_text(error.get('code'))}`"
     limits = ended.confinement.limits
     because = _because(kind, message, limits) or (RUNS if mutant else "")
     made = RetryableError if _held(kind, message, limits) else LessonError  # a limit is no mistake of the lesson's

@@ -75,42 +75,42 @@ class Region:
 
 
 class Flow:
-    """Remembers for every tensor object where it was born, and for every storage what was written into it since."""
+    """Remembers for every tensor object which call made it, and for every storage what was written into it since."""
 
     def __init__(self) -> None:
         self.clock = 0
         self.origin: dict[int, tuple[Tensor, Source, int]] = {}
         self.log: dict[int, list[tuple[int, Source, Region, Region]]] = {}
         self.exposed: set[int] = set()
-        self.births: list[Tensor] = []
-        self.found: dict[int, list[Tensor]] = {}  # tensors by storage, of the first `indexed` births
+        self.results: list[Tensor] = []
+        self.by_storage: dict[int, list[Tensor]] = {}  # tensors by storage, of the first `indexed` results
         self.indexed = 0
 
-    def born(self, tensor: Tensor, source: Source) -> None:
+    def record_result(self, tensor: Tensor, source: Source) -> None:
         """`tensor` is the result of `source`, now."""
         self.clock += 1
         self.origin[id(tensor)] = (tensor, source, self.clock)  # kept alive: an id is never used twice
-        self.births.append(tensor)
+        self.results.append(tensor)
 
-    def written(self, tensor: Tensor, source: Source, part: Tensor | None = None) -> None:
+    def record_write(self, tensor: Tensor, source: Source, part: Tensor | None = None) -> None:
         """`source` has just written into `tensor`'s memory, only into `part` where that is given, and gave `tensor`."""
         if tensor.numel() == 0:
-            return self.born(tensor, source)
+            return self.record_result(tensor, source)
         self.clock += 1
         whole = Region(tensor)
         changed = whole if part is None or part is tensor else Region(part)
         self.log.setdefault(_storage(tensor), []).append((self.clock, source, changed, whole))
 
-    def adopted(self, tensor: Tensor) -> bool:
+    def adopt_view(self, tensor: Tensor) -> bool:
         """Take an unseen tensor for what it is when it only looks at the memory of a known one (`as_subclass` …)."""
-        for known in self.births[self.indexed :]:
+        for known in self.results[self.indexed :]:
             if _stored(known) and known.numel() and readable(known):
-                self.found.setdefault(_storage(known), []).append(known)
-        self.indexed = len(self.births)
+                self.by_storage.setdefault(_storage(known), []).append(known)
+        self.indexed = len(self.results)
         if not _stored(tensor) or not tensor.numel():
             return False
         mine = Region(tensor)
-        for known in reversed(self.found.get(_storage(tensor), ())):
+        for known in reversed(self.by_storage.get(_storage(tensor), ())):
             if known.dtype == tensor.dtype and _storage(known) == _storage(tensor) and Region(known).covers(mine):
                 _, source, since = self.origin[id(known)]
                 self.origin[id(tensor)] = (tensor, source, since)
@@ -126,7 +126,7 @@ class Flow:
         return _storage(tensor) in self.exposed
 
     def knows(self, tensor: Tensor) -> bool:
-        """Whether the tensor's birth was seen."""
+        """Whether it was seen how the tensor was made."""
         return id(tensor) in self.origin
 
     def writes(self, tensor: Tensor) -> int:
@@ -134,24 +134,24 @@ class Flow:
         return len(self.log.get(_storage(tensor), ())) if self.log else 0
 
     def sources(self, tensor: Tensor) -> list[Source]:
-        """Everything whose numbers `tensor` holds now, oldest first: its birth, and later writes that overlap it."""
+        """Everything whose numbers `tensor` holds now, oldest first: what made it, and later writes that overlap it."""
         _, source, since = self.origin[id(tensor)]
         if not self.log:
             return [source]
         log = self.log.get(_storage(tensor))
         if not log or log[-1][0] <= since:
             return [source]
-        found: list[Source] = []
+        writers: list[Source] = []
         mine = Region(tensor)
         for time, writer, changed, whole in reversed(log):
             if time <= since:
                 break
             if changed.overlaps(mine):
-                if writer not in found:
-                    found.append(writer)
+                if writer not in writers:
+                    writers.append(writer)
                 if whole.covers(mine):
-                    return found[::-1]
-        return [*found, source][::-1] if source not in found else found[::-1]
+                    return writers[::-1]
+        return [*writers, source][::-1] if source not in writers else writers[::-1]
 
 
 def _stored(tensor: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""Makes a run's inputs from their specs, in order, with torch's own generator."""
+"""Makes a run's inputs from their specs, in order, with torch's generator."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
 
 def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
     """A tensor from `{shape, dtype, fill}` or `{values, dtype}`; a float32 one ends up in the run's `dtype`."""
-    drawn = getattr(torch, spec["dtype"]) if spec.get("dtype") else None
-    out = _values(spec, drawn, dtype) if "values" in spec else _filled(spec, drawn or torch.float32, dtype)
+    own = getattr(torch, spec["dtype"]) if spec.get("dtype") else None
+    out = _values(spec, own, dtype) if "values" in spec else _filled(spec, own or torch.float32, dtype)
     if out.dtype is torch.float32:  # as parameters: what the author made half or double stays so
         out = out.to(dtype)
     if out.is_complex() and dtype is torch.float64:
@@ -47,15 +47,15 @@ def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
     return out
 
 
-def _values(spec: Mapping[str, Any], drawn: torch.dtype | None, dtype: torch.dtype) -> Tensor:
+def _values(spec: Mapping[str, Any], own: torch.dtype | None, dtype: torch.dtype) -> Tensor:
     values = from_json(spec["values"])
-    values = _complex(values) if drawn is not None and drawn.is_complex else values
-    if drawn is torch.float32 and dtype is torch.float64:
-        drawn = torch.float64  # literal numbers keep their full precision in a float64 run
-    if drawn is torch.complex64 and dtype is torch.float64:
-        drawn = torch.complex128
-    out = torch.tensor(values, dtype=drawn)
-    if drawn is None and out.dtype is torch.float32 and dtype is torch.float64:
+    values = _complex(values) if own is not None and own.is_complex else values
+    if own is torch.float32 and dtype is torch.float64:
+        own = torch.float64  # literal numbers keep their full precision in a float64 run
+    if own is torch.complex64 and dtype is torch.float64:
+        own = torch.complex128
+    out = torch.tensor(values, dtype=own)
+    if own is None and out.dtype is torch.float32 and dtype is torch.float64:
         out = torch.tensor(values, dtype=torch.float64)
     _whole(torch.tensor(values) if out.numel() else out, out.dtype)
     if "shape" in spec and list(out.shape) != list(spec["shape"]):
@@ -71,22 +71,22 @@ def _complex(values: Any) -> Any:
     return complex(values.replace(" ", "")) if isinstance(values, str) else values
 
 
-def _filled(spec: Mapping[str, Any], drawn: torch.dtype, dtype: torch.dtype) -> Tensor:
+def _filled(spec: Mapping[str, Any], own: torch.dtype, dtype: torch.dtype) -> Tensor:
     shape, fill = list(spec["shape"]), from_json(spec["fill"])
-    wide = torch.float64 if dtype is torch.float64 and drawn is torch.float32 else drawn
+    wide = torch.float64 if dtype is torch.float64 and own is torch.float32 else own
     if fill in ("rand", "randn"):
-        native = drawn if drawn.is_floating_point or drawn.is_complex else torch.float32
-        return (torch.rand if fill == "rand" else torch.randn)(shape, dtype=native).to(drawn)
+        native = own if own.is_floating_point or own.is_complex else torch.float32
+        return (torch.rand if fill == "rand" else torch.randn)(shape, dtype=native).to(own)
     if fill == "eye":
         if len(shape) < 2:
             raise ValueError(f"the fill eye needs two axes, the input has shape {shape}")
-        return torch.eye(shape[-2], shape[-1], dtype=drawn).expand(shape).clone()
+        return torch.eye(shape[-2], shape[-1], dtype=own).expand(shape).clone()
     if fill in ("arange", "ramp"):
         start, step = (from_json(spec.get("start", 0)), from_json(spec.get("step", 1))) if fill == "ramp" else (0, 1)
         counted = torch.arange(_count(shape), dtype=torch.float64 if wide.is_floating_point else torch.int64)
         return (start + step * counted).to(wide).reshape(shape)
     if fill in ("zeros", "ones"):
-        return torch.full(shape, int(fill == "ones"), dtype=drawn)
+        return torch.full(shape, int(fill == "ones"), dtype=own)
     _whole(torch.tensor(fill), wide)
     return torch.full(shape, fill, dtype=wide)
 

@@ -1,9 +1,9 @@
 """The program that runs a lesson's checks and metrics, without torch; `server` runs it.
 
-It is asked with the capture's file, the lesson's folder, a JSON file `{"file", "checks": true|false, "metrics": [{"id",
-"function", "run", "address", "select", "reshape"}], "mutants": {id: [check, …]}}`, and perhaps a file with the captures
-of the lesson's broken variants by id. The answer is two lines of JSON: the confinement, told before any lesson code
-runs, and `{"ok": {"checks": […], "metrics": […], "mutants": {id: […]}}}` or `{"error": …}`.
+Its arguments are the capture's file, the lesson's folder, a JSON file `{"file", "checks": true|false, "metrics":
+[{"id", "function", "run", "address", "select", "reshape"}], "mutants": {id: [check, …]}}`, and perhaps a file with the
+captures of the lesson's broken variants by id. The answer is two lines of JSON: the confinement, written before any
+lesson code runs, and `{"ok": {"checks": […], "metrics": […], "mutants": {id: […]}}}` or `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .places import Places
 
 
 class Failed(Exception):
-    """A check or metric could not be finished; `told` is the error as data."""
+    """A check or metric could not be finished; `record` describes the error."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told["message"])
-        self.told = told
+    def __init__(self, record: dict[str, Any]) -> None:
+        super().__init__(record["message"])
+        self.record = record
 
 
 def judge(
@@ -36,7 +36,7 @@ def judge(
     """Run every `check_…` of the lesson's file in file order, and the metrics asked for. Raises Failed.
 
     Those checks that a broken variant is to break run on it too; `mutants` holds the variants' records as JSON by id. A
-    check that raises there has failed on it, and measured no number.
+    check that raises there has failed on it, and its measured value is NaN.
     """
     places = Places(folder)
     functions = _functions(folder, task["file"], places)
@@ -63,9 +63,9 @@ def _functions(folder: str, file: str, places: Places) -> dict[str, Callable[...
         with open(path, encoding="utf-8") as source:
             exec(compile(source.read(), path, "exec"), scope)
     except BaseException as error:
-        raise Failed(_told(error, places, file)) from error
-    found = {n: v for n, v in scope.items() if inspect.isfunction(v) and v.__code__.co_filename == path}
-    return dict(sorted(found.items(), key=lambda item: item[1].__code__.co_firstlineno))
+        raise Failed(_describe_error(error, places, file)) from error
+    own = {n: v for n, v in scope.items() if inspect.isfunction(v) and v.__code__.co_filename == path}
+    return dict(sorted(own.items(), key=lambda item: item[1].__code__.co_firstlineno))
 
 
 def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places: Places) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places:
     except BaseException as error:
         place = {"file": os.path.relpath(function.__code__.co_filename, places.prefix),
                  "line": function.__code__.co_firstlineno}  # fmt: skip
-        raise Failed(_told(error, places, name, place)) from error
+        raise Failed(_describe_error(error, places, name, place)) from error
     sentence = (inspect.getdoc(function) or name.removeprefix("check_").replace("_", " ")).splitlines()[0]
     return {"id": name, "sentence": sentence, "measured": _number(measured), "bound": _number(bound), "sense": sense,
             "line": function.__code__.co_firstlineno}  # fmt: skip
@@ -83,7 +83,7 @@ def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places:
 def _on_broken(
     check: Mapping[str, Any], function: Callable[..., Any], runs: recorded.Runs, places: Places
 ) -> dict[str, Any]:
-    """What a check measured on a broken variant; where it cannot measure, its bound is missed by no number."""
+    """What a check measured on a broken variant; where it raises, the measured value is NaN, which meets no bound."""
     try:
         return _check(check["id"], function, runs, places)
     except Failed:
@@ -125,14 +125,16 @@ def _metric(
         values = recorded.select(runs[task["run"]][task["address"]], task["select"], task["reshape"])
         return {"id": task["id"], "run": task["run"], "value": _number(float(functions[name](values)))}
     except BaseException as error:
-        raise Failed(_told(error, places, name)) from error
+        raise Failed(_describe_error(error, places, name)) from error
 
 
 def _number(value: float) -> float | str:
     return value if np.isfinite(value) else "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _told(error: BaseException, places: Places, name: str, place: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _describe_error(
+    error: BaseException, places: Places, name: str, place: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     own = places.of_traceback(error.__traceback__)
     inner = own or place
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
@@ -157,6 +159,6 @@ def main() -> None:
     try:
         answer: dict[str, Any] = {"ok": judge(loaded, folder, wanted, mutants)}
     except Failed as error:
-        answer = {"error": error.told}
+        answer = {"error": error.record}
     channel.say(answer)
     channel.end()

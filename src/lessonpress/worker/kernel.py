@@ -54,5 +54,5 @@ def _checked(name: str, answer: int) -> int:
 
 
 def integer() -> ctypes.Array[ctypes.c_char]:
-    """Room for an int that the kernel fills in."""
+    """A buffer for an int that the kernel fills in."""
     return ctypes.create_string_buffer(4)

@@ -1,4 +1,4 @@
-"""Imports the lesson's model class and builds it; what goes wrong is told with the lesson's own line."""
+"""Imports the lesson's model class and builds it; what goes wrong is reported with the lesson's own line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .places import Places
 
 
 class Refused(Exception):
-    """The lesson's mistake, ready to be told: what was seen, what was expected, and where."""
+    """The lesson's mistake, ready to be reported: what was seen, what was expected, and where."""
 
     def __init__(
         self, stage: str, seen: str, expected: str = "", place: Mapping[str, Any] | None = None, *, key: str = ""
@@ -50,11 +50,11 @@ def import_class(folder: str, file: str, name: str) -> type[nn.Module]:
     sys.meta_path.append(Finder(os.path.join(folder, os.path.dirname(file)), folder))
     module = _import(folder, file)
     kind = getattr(module, name, None)
-    found = [
+    classes = [
         n for n, v in vars(module).items() if isinstance(v, type) and getattr(v, "__module__", "") == module.__name__
     ]
     if kind is None:
-        raise Refused("class", f"{file} has no class {name}", f"classes found: {', '.join(found) or 'none'}")
+        raise Refused("class", f"{file} has no class {name}", f"classes found: {', '.join(classes) or 'none'}")
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise Refused("class", f"{name} in {file} is no nn.Module", "a class derived from torch.nn.Module")
     return kind
@@ -68,11 +68,11 @@ def import_function(folder: str, file: str, name: str) -> Callable[..., Any]:
     path = os.path.join(folder, file)
     known = (module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == path)
     module = next(known, None) or _import(folder, file)
-    found = getattr(module, name, None)
-    if not callable(found):
+    function = getattr(module, name, None)
+    if not callable(function):
         there = [n for n, v in vars(module).items() if isinstance(v, FunctionType) and v.__module__ == module.__name__]
         raise Refused("prepare", f"{file} has no function {name}", f"functions found: {', '.join(there) or 'none'}")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def _forget() -> None:
@@ -127,7 +127,7 @@ def describe_error(error: BaseException, stage: str, places: Places, context: st
     place = places.of_traceback(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
-    # The run's own copy of the folder is nobody's business: files are told by their names in the lesson.
+    # The run's own copy of the folder is nobody's business: files are called by their names in the lesson.
     message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
     return {"stage": stage, "type": type(error).__name__, "message": message[:4000], "expected": "",
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip

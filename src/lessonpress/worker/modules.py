@@ -26,21 +26,21 @@ def watch_construction(places: Places, seen: Declared | None = None) -> Iterator
 
     A copied module was asked for where it was copied. `seen` is what was remembered before.
     """
-    found: Declared = {} if seen is None else seen
+    places_of: Declared = {} if seen is None else seen
     native, native_copy = nn.Module.__init__, nn.Module.__setstate__
 
     def __init__(module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
-        found[id(module)] = (module, places.declared(module, 2))
+        places_of[id(module)] = (module, places.declared(module, 2))
         native(module, *args, **kwargs)
 
     def __setstate__(module: nn.Module, state: Any) -> None:
-        found[id(module)] = (module, places.declared(module, 2))
+        places_of[id(module)] = (module, places.declared(module, 2))
         native_copy(module, state)  # type: ignore[no-untyped-call]
 
     nn.Module.__init__ = __init__  # type: ignore[method-assign, assignment]
     nn.Module.__setstate__ = __setstate__  # type: ignore[method-assign]
     try:
-        yield found
+        yield places_of
     finally:
         nn.Module.__init__ = native  # type: ignore[method-assign]
         nn.Module.__setstate__ = native_copy  # type: ignore[method-assign]
@@ -97,7 +97,7 @@ class ModelMap:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), tensor
 
-    def told(self, declared: Declared) -> dict[str, Any]:
+    def describe(self, declared: Declared) -> dict[str, Any]:
         """Every module's class, leafness, parent, parameters and places, by path (the root as `""`)."""
         names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.tensors(kind)}
         out: dict[str, Any] = {}

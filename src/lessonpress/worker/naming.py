@@ -24,7 +24,7 @@ OVERWRITING = frozenset({
 })  # fmt: skip
 # These change their running figures without torch counting a write.
 SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
-# A number goes from a tensor to Python, where a branch may hang on it: recorded, though no node of the graph.
+# A number goes from a tensor to Python, where a branch may depend on it: recorded, though no node of the graph.
 READS = frozenset({
     "item", "tolist", "__bool__", "__float__", "__int__", "__index__", "is_nonzero", "__nonzero__", "__complex__",
     "__long__", "equal", "allclose", "__contains__",

@@ -1,4 +1,4 @@
-"""Nested values: finding the tensors in them, and telling the rest as JSON."""
+"""Nested values: finding the tensors in them, and writing the rest as JSON."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def walk(value: Any, path: str, seen: Callable[[Tensor, str], None], depth: int)
 
 def holds_tensor(value: Any) -> bool:
     """Whether a tensor stands anywhere in a nested value."""
-    found: list[Tensor] = []
-    walk(value, "", lambda tensor, path: found.append(tensor), 0)
-    return bool(found)
+    tensors: list[Tensor] = []
+    walk(value, "", lambda tensor, path: tensors.append(tensor), 0)
+    return bool(tensors)
 
 
 def non_finite(value: float) -> str:

@@ -61,14 +61,14 @@ class Places:
 
     def of_traceback(self, traceback: TracebackType | None) -> Place | None:
         """The innermost lesson place of an exception."""
-        found = None
+        place = None
         while traceback is not None:
             if self.file_of(traceback.tb_frame.f_code) is not None:
-                found = self.at(traceback.tb_frame.f_code, traceback.tb_lasti)
-                if found is not None and found["line"] != traceback.tb_lineno:
-                    found = {**found, "line": traceback.tb_lineno, "endLine": traceback.tb_lineno}
+                place = self.at(traceback.tb_frame.f_code, traceback.tb_lasti)
+                if place is not None and place["line"] != traceback.tb_lineno:
+                    place = {**place, "line": traceback.tb_lineno, "endLine": traceback.tb_lineno}
             traceback = traceback.tb_next
-        return found
+        return place
 
 
 def _method_of(module: object, frame: FrameType) -> bool:

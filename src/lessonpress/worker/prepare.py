@@ -1,6 +1,6 @@
-"""The program that makes a lesson's weights, by training say, and tells them; `server` runs it.
+"""The program that makes a lesson's weights, by training say, and answers them; `server` runs it.
 
-It is asked with two arguments, the plan's file and the lesson's folder. The first two lines are written before any
+It has two arguments, the plan's file and the lesson's folder. The first two lines are written before any
 lesson code runs, as by a run. Then come lines `{"progress": {…}}` while the lesson works, and at the end `{"ok": …}`
 (see `training.train`) or `{"error": …}`.
 """
@@ -39,8 +39,9 @@ def main() -> None:
     channel.seal()
     channel.say(run.facts())
     try:
-        answer: dict[str, Any] = {"ok": training.train(plan, folder, lambda told: channel.say({"progress": told}))}
+        kept = training.train(plan, folder, lambda figures: channel.say({"progress": figures}))
+        answer: dict[str, Any] = {"ok": kept}
     except run.Failed as error:
-        answer = {"error": error.told}
+        answer = {"error": error.record}
     channel.say(answer)
     channel.end()

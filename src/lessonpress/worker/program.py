@@ -1,6 +1,6 @@
 """The program that runs a lesson: reads its plan, carries it out, answers lines of JSON; `server` runs it.
 
-It is asked with three arguments: the plan's file, the lesson's folder, and MUTANTS, a folder with a whole lesson for
+It has three arguments: the plan's file, the lesson's folder, and MUTANTS, a folder with a whole lesson for
 every broken variant of the plan, each with one place changed.
 
 The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
@@ -36,7 +36,7 @@ def main() -> None:
     try:
         answers: list[Any] = [{"ok": run.run_plan(plan, folder)}, run.run_variants(plan, mutants)]
     except run.Failed as error:
-        answers = [{"error": error.told}]
+        answers = [{"error": error.record}]
     for answer in answers:
         channel.say(answer)
     channel.end()

@@ -1,4 +1,4 @@
-"""Recorded runs as numpy arrays, found by address: `encoder[0]`, `alignment.softmax`, `input:state`, `cell#*`.
+"""Recorded runs as numpy arrays by address: `encoder[0]`, `alignment.softmax`, `input:state`, `cell#*`.
 
 Torch-free: checks and metrics see the runs through this, and so does everything that publishes numbers.
 """
@@ -148,13 +148,13 @@ class Run(Mapping[str, Array]):
     def __getitem__(self, address: str) -> Array:
         parsed = parse(address)
         structs = self.structs(parsed, address)
-        found = [self._picked(struct, parsed, address) for struct in structs]
+        arrays = [self._picked(struct, parsed, address) for struct in structs]
         if parsed.call == "*":
-            shapes = {array.shape: None for array in found}
+            shapes = {array.shape: None for array in arrays}
             if len(shapes) > 1:
                 raise NoSuchAddress(address, f"cannot be stacked: its calls gave {', '.join(map(str, shapes))}", [])
-            return np.stack(found)
-        return found[0]
+            return np.stack(arrays)
+        return arrays[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.addresses())
@@ -232,7 +232,7 @@ class Run(Mapping[str, Array]):
         if number not in self.arrays:
             self.arrays[number] = decode_array(self.run["values"][number], self.blobs)
         out = self.arrays[number]
-        # Parameters are kept as they were drawn; the run used them in its own precision.
+        # Parameters are kept as they were initialised; the run used them in its own precision.
         wide = struct.get("drawn") and out.dtype == np.float32 and self.run["dtype"] == "float64"
         return out.astype(np.float64) if wide else out
 

@@ -21,15 +21,15 @@ from .places import Places
 from .trace import Tracer
 from .values import Values
 
-LIMIT = 1 << 30  # bytes of tensors in one run, before they are told
+LIMIT = 1 << 30  # bytes of tensors in one run, before they are encoded
 
 
 class Failed(Exception):
-    """One run could not be finished; `told` is the error as data."""
+    """One run could not be finished; `record` describes the error."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told["message"])
-        self.told = told
+    def __init__(self, record: dict[str, Any]) -> None:
+        super().__init__(record["message"])
+        self.record = record
 
 
 def settle() -> None:
@@ -110,10 +110,10 @@ def run_variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
     out = {}
     for mutant in plan.get("mutants", ()):
         try:
-            out[mutant["id"]] = found = run_plan(plan, os.path.join(folder, mutant["id"]))
+            out[mutant["id"]] = variant = run_plan(plan, os.path.join(folder, mutant["id"]))
         except Failed as error:
-            raise Failed({**error.told, "mutant": mutant["id"]}) from error
-        found["runs"] = recorded.keep_outputs(found["runs"])  # nobody draws or replays a broken variant
+            raise Failed({**error.record, "mutant": mutant["id"]}) from error
+        variant["runs"] = recorded.keep_outputs(variant["runs"])  # nobody shows or replays a broken variant
     return out
 
 
@@ -125,8 +125,8 @@ def reporting(places: Places, stage: str, run: str | None, tracer: Tracer | None
     except Failed:
         raise
     except BaseException as error:
-        told = load.describe_error(error, stage, places, tracer.context(error) if tracer else None)
-        raise Failed({**told, "run": run}) from error
+        described = load.describe_error(error, stage, places, tracer.context(error) if tracer else None)
+        raise Failed({**described, "run": run}) from error
 
 
 class _One:
@@ -142,7 +142,7 @@ class _One:
         self.structure: Callable[[], dict[str, Any]] = dict  # of the model's modules, once it has run
 
     def go(self, blobs: dict[str, str]) -> dict[str, Any]:
-        """Build, draw the inputs, call, and tell it all."""
+        """Build, make the inputs, call, and record it all."""
         if self.native:
             return self._go(blobs)
         with portable.installed():
@@ -155,31 +155,32 @@ class _One:
             model = self.kind(**inputs.from_json(run["args"]))
         switch(model, run["mode"])
         with reporting(self.places, "parameters", run["id"], None):
-            drawn = self._prepared(model)
+            initial = self._prepared(model)
         with reporting(self.places, "inputs", run["id"], None):
             given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
         tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native)
         for name, value in given:
             for path, leaf in inputs.leaves(value, name):
                 if isinstance(leaf, Tensor):
-                    tracer.flow.born(leaf, ["input", path])
-        told = [[name, tracer.read(value, None)] for name, value in given]
+                    tracer.flow.record_result(leaf, ["input", path])
+        recorded_inputs = [[name, tracer.read(value, None)] for name, value in given]
         with reporting(self.places, "call", run["id"], tracer):
             args, kwargs = bind_inputs(model, given)
             seed(run["seed"])
             with modules.watch_construction(self.places, declared):
                 tracer.run(args, kwargs)
-        drawn |= tracer.drawn
+        initial |= tracer.initial
         late = modules.ModelMap(model)  # lazy modules have their parameters only now
-        self.structure = partial(late.told, declared)
+        self.structure = partial(late.describe, declared)
         held = {
-            kind: {n: drawn[n] if n in drawn else self.values.take(tensor) for n, tensor in late.tensors(kind)}
+            kind: {n: initial[n] if n in initial else self.values.take(tensor) for n, tensor in late.tensors(kind)}
             for kind in ("_parameters", "_buffers")
         }
         return {
-            "kind": run["kind"], "seed": run["seed"], "dtype": run["dtype"], "mode": run["mode"], "inputs": told,
-            "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
-            "buffers": held["_buffers"], "values": self.values.told(blobs),
+            "kind": run["kind"], "seed": run["seed"], "dtype": run["dtype"], "mode": run["mode"],
+            "inputs": recorded_inputs, "output": tracer.calls[0]["out"], "calls": tracer.calls,
+            "params": held["_parameters"],
+            "buffers": held["_buffers"], "values": self.values.describe(blobs),
         }  # fmt: skip
 
     def _input(self, name: str, spec: Mapping[str, Any]) -> Any:
@@ -189,13 +190,13 @@ class _One:
             raise load.Refused("inputs", f"input {name}: {error}", key=name) from error
 
     def _prepared(self, model: nn.Module) -> dict[str, int]:
-        """Load stored weights, note every parameter and buffer as drawn, cast, then override. Answers the copies."""
+        """Load stored weights, note every parameter and buffer as it is then, cast, override. Returns the copies."""
         mapped = modules.ModelMap(model)
         whole = {name: tensor for kind in ("_parameters", "_buffers") for name, tensor in mapped.tensors(kind)}
         if self.start is not None:
             stored.fill(whole, self.start)
         tensors = {name: tensor for name, tensor in whole.items() if not stored.is_lazy(tensor)}
-        drawn = {name: self.values.take(tensor) for name, tensor in tensors.items()}
+        initial = {name: self.values.take(tensor) for name, tensor in tensors.items()}
         for tensor in tensors.values():
             if tensor.dtype is torch.float32 and self.dtype is not torch.float32:
                 tensor.data = tensor.data.to(self.dtype)
@@ -211,8 +212,8 @@ class _One:
             except (ValueError, RuntimeError, TypeError, OverflowError) as error:
                 raise load.Refused("parameters", f"parameter {name}: {error}", key=name) from error
             tensors[name].data = value.to(tensors[name].dtype)
-            drawn[name] = self.values.take(tensors[name])
-        return drawn
+            initial[name] = self.values.take(tensors[name])
+        return initial
 
 
 def switch(model: nn.Module, mode: str) -> None:

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _fork(program: Any, handed: list[int], control: socket.socket) -> None:
-    """Let a child serve the request; tell who it is, and how it ended."""
+    """Let a child serve the request; say who it is, and how it ended."""
     parent = os.getpid()
     child = os.fork()
     if child == 0:

@@ -37,14 +37,14 @@ def read_prepared(folder: str) -> dict[str, Tensor]:
     try:
         start = 8 + int.from_bytes(data[:8], "little")
         header = json.loads(data[8:start])
-        return {name: _tensor(told, data[start:]) for name, told in header.items() if name != "__metadata__"}
+        return {name: _tensor(entry, data[start:]) for name, entry in header.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise load.Refused("weights", f"{FILE} cannot be read: {error}", "as it was written") from error
 
 
-def _tensor(told: Mapping[str, Any], body: bytes) -> Tensor:
-    begin, end = told["data_offsets"]
-    dtype, shape = DTYPES[told["dtype"]], told["shape"]
+def _tensor(entry: Mapping[str, Any], body: bytes) -> Tensor:
+    begin, end = entry["data_offsets"]
+    dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
     if len(body[begin:end]) != math.prod(shape) * dtype.itemsize:
         raise ValueError("a tensor's bytes do not fit its shape")
     return torch.frombuffer(bytearray(body[begin:end]), dtype=dtype).reshape(shape) if end > begin else (

@@ -34,12 +34,12 @@ class Tracer:
         self.scopes: list[str] = []
         self.counts: Counter[tuple[str, str]] = Counter()
         self.unregistered: dict[int, tuple[nn.Module, str]] = {}
-        self.drawn: dict[str, int] = {}  # parameters and buffers that were made during the run, as they began
+        self.initial: dict[str, int] = {}  # parameters and buffers that were made during the run, as initialised
         self.quiet = self.entering = self.stale = False
         self.failed: tuple[BaseException, str] | None = None
         for kind, source in (("_parameters", "param"), ("_buffers", "buffer")):
             for name, tensor in model.tensors(kind):
-                self.flow.born(tensor, [source, name])
+                self.flow.record_result(tensor, [source, name])
 
     def run(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called."""
@@ -130,7 +130,7 @@ class Tracer:
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
                 elif raw in naming.READS and touched:
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 3)
-                    call["out"] = self._told(out, None, 0, read=False)
+                    call["out"] = self._describe(out, None, 0, read=False)
             return out
         finally:
             self.quiet = False
@@ -198,19 +198,19 @@ class Tracer:
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
                 for name, tensor, before in state:
                     if not same(tensor, before):
-                        self.flow.written(tensor, [len(self.calls) - 1, name])
+                        self.flow.record_write(tensor, [len(self.calls) - 1, name])
             return out
         finally:
             self.quiet = False
 
     def _settled(self, module: Any, args: Any, kwargs: Any) -> None:
-        """Give a lazy module its shapes now, and note what it drew before its first call changes it."""
+        """Give a lazy module its shapes now, and note how it was initialised before its first call changes it."""
         if module.has_uninitialized_params():
             module._infer_parameters(module, args, kwargs)
             names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.model.tensors(kind)}
             for _, tensor in (*module._parameters.items(), *module._buffers.items()):
                 if tensor is not None and id(tensor) in names:
-                    self.drawn[names[id(tensor)]] = self.values.take(tensor)
+                    self.initial[names[id(tensor)]] = self.values.take(tensor)
 
     def _container(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         with torch._C.DisableTorchFunction():
@@ -232,7 +232,7 @@ class Tracer:
             call["out"] = self.read(out, None)
         return out
 
-    # -- how it is told ------------------------------------------------------------------------------------------
+    # -- how it is recorded -----------------------------------------------------------------------------------------
 
     def _call(
         self, layer: str, op: str, kind: str, args: list[Any], kwargs: dict[str, Any], depth: int
@@ -254,19 +254,19 @@ class Tracer:
         def seen(tensor: Tensor, path: str) -> None:
             first.setdefault(id(tensor), path)
             if id(tensor) not in ids:
-                self.flow.born(tensor, [number, path])
+                self.flow.record_result(tensor, [number, path])
 
         nesting.walk(out, "", seen, 0)
         for n, tensor in enumerate(written):
             part = _part(tensor, index if n == 0 else None)  # an index is into setitem's own target, the first argument
-            self.flow.written(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
-        call["out"] = self._told(out, None, 0, read=False)
+            self.flow.record_write(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
+        call["out"] = self._describe(out, None, 0, read=False)
 
     def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Any:
         """A value that is being read: its tensors say where their numbers came from."""
-        return self._told(value, touched, 0, read=True)
+        return self._describe(value, touched, 0, read=True)
 
-    def _told(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Any:
+    def _describe(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Any:
         if isinstance(value, Tensor):
             return self._tensor(value, touched, read=read)
         if value is None or isinstance(value, (bool, str)):
@@ -279,16 +279,16 @@ class Tracer:
             return {"opaque": "nested too deeply"}
         below = depth + 1
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            fields = [[f, self._told(getattr(value, f), touched, below, read=read)] for f in value._fields]
+            fields = [[f, self._describe(getattr(value, f), touched, below, read=read)] for f in value._fields]
             return {"record": type(value).__name__, "fields": fields}
         if isinstance(value, (tuple, list, deque)):
             kind = "tuple" if isinstance(value, tuple) else "list"
-            return {kind: [self._told(item, touched, below, read=read) for item in value]}
+            return {kind: [self._describe(item, touched, below, read=read) for item in value]}
         if isinstance(value, Mapping):
-            return {"dict": [[self._told(k, None, below, read=read), self._told(v, touched, below, read=read)]
+            return {"dict": [[self._describe(k, None, below, read=read), self._describe(v, touched, below, read=read)]
                              for k, v in value.items()]}  # fmt: skip
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = [[f.name, self._told(getattr(value, f.name, None), touched, below, read=read)]
+            fields = [[f.name, self._describe(getattr(value, f.name, None), touched, below, read=read)]
                       for f in dataclasses.fields(value)]  # fmt: skip
             return {"record": type(value).__name__, "fields": fields}
         return nesting.to_json(value)
@@ -299,7 +299,7 @@ class Tracer:
         if touched is not None:
             touched.append((tensor, version(tensor)))
         if read:
-            if not self.flow.knows(tensor) and not self.flow.adopted(tensor):
+            if not self.flow.knows(tensor) and not self.flow.adopt_view(tensor):
                 self._outside(tensor)
             elif self.flow.exposed and self.flow.is_exposed(tensor) and self.values.stale(tensor):
                 self._outside(tensor, written=True)
@@ -316,9 +316,9 @@ class Tracer:
         call = self._call(self._numbered("outside", scope), "Outside", "outside", [], {}, 6)
         source: Source = [len(self.calls) - 1, ""]
         if written:
-            self.flow.written(tensor, source)
+            self.flow.record_write(tensor, source)
         else:
-            self.flow.born(tensor, source)
+            self.flow.record_result(tensor, source)
             self.flow.expose(tensor)
         call["out"] = {"tensor": self.values.take(tensor, self.flow.writes(tensor))}
 
@@ -377,15 +377,15 @@ class _Mode(TorchFunctionMode):
 
 def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: Any, out: Any) -> list[Tensor]:
     """The tensors that an operation has written into, each once."""
-    found = {id(tensor): tensor for tensor, before in touched if version(tensor) != before}
+    tensors = {id(tensor): tensor for tensor, before in touched if version(tensor) != before}
     first = args[0] if args else None
     # Tensors made in inference mode count no versions: there the name tells.
     by_name = title == "setitem" or (title.endswith("_") and out is first)
     if by_name and isinstance(first, Tensor) and first.is_inference():
-        found[id(first)] = first
+        tensors[id(first)] = first
     if kwargs.get("out") is not None:
-        nesting.walk(kwargs["out"], "", lambda tensor, path: found.update({id(tensor): tensor}), 0)
-    return list(found.values())
+        nesting.walk(kwargs["out"], "", lambda tensor, path: tensors.update({id(tensor): tensor}), 0)
+    return list(tensors.values())
 
 
 def _part(tensor: Tensor, index: Any) -> Tensor:

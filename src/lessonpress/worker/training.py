@@ -88,26 +88,26 @@ class _Kept:
         else:
             raise _Wrong(f"{item!r:.60} was yielded", 'figures, or a name beside them: "trained", {"loss": loss}')
 
-    def _progress(self, told: dict[str, Any]) -> None:
+    def _progress(self, figures: dict[str, Any]) -> None:
         self.lines += 1
         if self.lines > MOST_LINES:
             raise _Wrong(f"more than {MOST_LINES} lines of progress", "one in so many steps is enough")
-        self.ends = [*self.ends[:1], told]
+        self.ends = [*self.ends[:1], figures]
         if time.monotonic() - self.spoke >= PAUSE:
-            self.tell(told)
+            self.tell(figures)
             self.spoke = time.monotonic()
 
-    def _keep(self, name: str, told: dict[str, Any]) -> None:
+    def _keep(self, name: str, figures: dict[str, Any]) -> None:
         if not NAME.fullmatch(name) or name == DRAWN:
             raise _Wrong(f"weights called {name!r:.80}", f"small letters, digits, _ and -, and not {DRAWN!r}")
         if name in {entry["name"] for entry in self.kept}:
             raise _Wrong(f"weights called {name!r} were kept before", "each name once")
         if len(self.kept) == MOST_KEPT:
             raise _Wrong(f"weights were kept more than {MOST_KEPT} times", "the few from which the runs start")
-        found = modules.ModelMap(self.model)
+        mapped = modules.ModelMap(self.model)
         tensors = {key: self._copy(name, key, tensor)
-                   for kind in ("_parameters", "_buffers") for key, tensor in found.tensors(kind)}  # fmt: skip
-        self.kept.append({"name": name, "figures": told, "tensors": tensors})
+                   for kind in ("_parameters", "_buffers") for key, tensor in mapped.tensors(kind)}  # fmt: skip
+        self.kept.append({"name": name, "figures": figures, "tensors": tensors})
 
     def _copy(self, name: str, key: str, tensor: Tensor) -> dict[str, Any]:
         kind = values.dtype_name(tensor)
@@ -131,11 +131,11 @@ class _Wrong(Exception):
         self.expected = expected
 
 
-def read_figures(told: Any) -> dict[str, int | float]:
+def read_figures(values: Any) -> dict[str, int | float]:
     """Numbers by name as plain Python; a tensor or array of one element counts as a number. Raises _Wrong."""
-    if not isinstance(told, Mapping) or len(told) > MOST_FIGURES:
-        raise _Wrong(f"figures {told!r:.60}", f"a mapping of at most {MOST_FIGURES} numbers by name")
-    return {name: _number(name, value) for name, value in told.items()}
+    if not isinstance(values, Mapping) or len(values) > MOST_FIGURES:
+        raise _Wrong(f"figures {values!r:.60}", f"a mapping of at most {MOST_FIGURES} numbers by name")
+    return {name: _number(name, value) for name, value in values.items()}
 
 
 def _number(name: Any, value: Any) -> int | float:

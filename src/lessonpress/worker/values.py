@@ -52,7 +52,7 @@ def same(tensor: Tensor, copy: Tensor) -> bool:
 
 
 class Values:
-    """The numbered copies of one run: `take` answers a number, `told` gives their descriptions and bytes."""
+    """The numbered copies of one run: `take` returns a number, `describe` gives their descriptions and bytes."""
 
     def __init__(self, limit: int) -> None:
         self.copies: list[Tensor] = []
@@ -65,7 +65,7 @@ class Values:
         if known is not None and known[1] == stamp:
             return known[0]
         if torch._C._len_torch_dispatch_stack():
-            with _disable_current_modes():  # the author's own modes are not told of what only we do
+            with _disable_current_modes():  # the author's own modes do not see what only we do
                 copy = _plain(tensor)
         else:
             copy = _plain(tensor)
@@ -81,7 +81,7 @@ class Values:
         known = self.memo.get(id(tensor))
         return known is not None and not same(_plain(tensor), self.copies[known[0]])
 
-    def told(self, blobs: dict[str, str]) -> list[dict[str, Any]]:
+    def describe(self, blobs: dict[str, str]) -> list[dict[str, Any]]:
         """Each copy's dtype, shape and digest; new bytes are put into `blobs` as base64."""
         out = []
         for copy in self.copies:

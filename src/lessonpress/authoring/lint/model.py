@@ -50,7 +50,7 @@ def _find_input(sources: Sources, name: str) -> Path:
     """Where the recipe first names an input."""
     runs = plan.plan_runs(sources.lesson.recipe)["runs"]
     number = next(number for number, run in enumerate(runs) if name in dict(run["inputs"]))
-    return sources.lesson.said(number, "inputs", name)
+    return sources.lesson.setting_place(number, "inputs", name)
 
 
 def _find_forward(sources: Sources) -> Function | None:
@@ -89,7 +89,7 @@ def _check_calls(sources: Sources, forward: Function, where: str) -> Iterator[Le
             reported.add(problem)
             takes = ", ".join(parameter.name for parameter in forward.parameters[1:]) or "nothing"
             seen = f"forward cannot take these inputs: {problem}"
-            yield sources.lesson.error(sources.lesson.said(number, "inputs"), seen,
+            yield sources.lesson.error(sources.lesson.setting_place(number, "inputs"), seen,
                                      f"it takes {takes} ({where})", "Name one input for each parameter.")  # fmt: skip
 
 

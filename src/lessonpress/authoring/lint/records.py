@@ -36,7 +36,7 @@ def find_doubts(lesson: Lesson) -> Iterator[LessonError]:
     doubts: dict[str, LessonError] = {}  # by message: runs inherit inputs
     for number, run in enumerate(plan.plan_runs(lesson.recipe)["runs"]):
         for name, spec in run["inputs"]:
-            at = lesson.said(number, "inputs", name)
+            at = lesson.setting_place(number, "inputs", name)
             doubt = lesson.error(at, "the input holds NaN", "every number that it reaches becomes NaN")
             if _has_nan(spec):
                 doubts[doubt.message()] = doubt
