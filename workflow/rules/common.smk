@@ -1,5 +1,5 @@
-# What the rules share: the settings, and what was found while they are read. `OPTIONS` is nothing where config.yaml in
-# the working folder says all settings; a module's folders, for example, a command must be told.
+# What the rules share: the settings, and the state of all lessons. `OPTIONS` passes on to the commands what config.yaml
+# in the working folder does not say, for example a module's folders; it is empty where that file says everything.
 from lessonpress.cli import snakemake_session
 
 STATE = snakemake_session.read_state(workflow, config)
@@ -38,7 +38,7 @@ def pages(wildcards):
 
 
 def good(wildcards):
-    """The file that says that no lesson has a mistake."""
+    """The file which says that no lesson has a mistake."""
     return STATE.good
 
 
@@ -48,14 +48,14 @@ def every_source(wildcards):
 
 
 def sources(wildcards):
-    """Every file of a lesson; their times say nothing, for the key in the outputs' names is their digest."""
+    """Every file of a lesson; their times do not count, because the key in the outputs' names is their digest."""
     snakemake_session.run_as_one_group(workflow)
     snakemake_session.pass_on_forced_steps(workflow, RENAMED)
     return [ancient(path) for path in STATE.sources(wildcards.slug)]
 
 
 def named(wildcards):
-    """The file of the lesson's present state; where the stable name shows another state's, it is given anew."""
+    """The file of the lesson's present state; where the stable name holds another state's, the rule is forced."""
     snakemake_session.force_files(workflow, STATE.stale(wildcards.slug, wildcards.file))
     return f"{WORK}/{wildcards.slug}/{STATE.key(wildcards.slug)}/{wildcards.file}"
 

@@ -1,8 +1,8 @@
 # A lesson from its source to its rendered revision. `key` is the digest of the lesson's files and of the code of the
-# steps: what is not there under that name is due. A step writes below its lesson's folder and nowhere else, so it may
-# run on any machine that shares the work folder.
+# steps: a file that does not exist under that name is due. A step writes only below its lesson's folder, so it may run on
+# any machine that shares the work folder.
 rule hash:
-    """Read a lesson, refuse what is wrong with it, and write down what it is."""
+    """Read a lesson, refuse what is wrong with it, and write its source record."""
     input:
         sources,
     output:

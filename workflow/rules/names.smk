@@ -1,5 +1,5 @@
 # The names by which other workflows ask for a lesson's files, whatever its state: work/<slug>/cases.csv and its
-# neighbours. Where such a file is another state's, it is made anew whatever its time says.
+# neighbours. Where such a file belongs to another state, it is made again, whatever its time.
 rule name:
     """Give a file of a lesson's present state the name work/<slug>/<file>, for other workflows."""
     input:

@@ -1,5 +1,5 @@
-# Training is no part of publishing: the weights that it made are source.
-# No output and no benchmark: it is done again whenever it is asked for.
+# Training is not part of publishing: the weights that it made are source.
+# It has no output, so it is done again whenever it is a target.
 rule repeat_training:
     """Repeat every lesson's training and compare with the stored weights; writes nothing."""
     input:

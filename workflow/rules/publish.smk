@@ -1,5 +1,6 @@
-# What writes the published site. Nothing there is an output: Snakemake would delete it before a job and after one that
-# failed. A receipt says what was published; where it and the site disagree, another receipt is asked for (`again`).
+# The rules that write the published site. Nothing there is an output: Snakemake would delete it before a job and after
+# one that failed. A receipt says what was published; where it and the site disagree, the rules ask for another receipt
+# (`again`).
 rule publish:
     """Put a lesson's rendered revision into the site, unless a check failed or nothing changed."""
     input:
@@ -40,7 +41,7 @@ rule site:
 
 
 rule mistakes:
-    """Tell the mistakes of all lessons together, and fail where there are any."""
+    """Report the mistakes of all lessons together, and fail where there are any."""
     input:
         receipts=receipts,
         site=pages,

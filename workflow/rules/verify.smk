@@ -1,5 +1,5 @@
-# A job that fails loses its outputs, so verdicts and reports are written whatever they say; `verify` is the gate. The
-# verdicts lie in a folder of their own for each run: whether the world has changed is asked anew.
+# A job that fails loses its outputs, so the jobs that write verdicts and reports always succeed; `verify` alone fails.
+# The verdicts of each run lie in a folder of their own, because every run compares again.
 rule compare:
     """Regenerate a lesson into scratch and compare it with what is published."""
     input:
@@ -19,7 +19,7 @@ rule compare:
 
 
 rule report_verification:
-    """Write what verification found: a page, JSON, JUnit XML and Markdown."""
+    """Write the reports of the verification: a page, JSON, JUnit XML and Markdown."""
     input:
         verdicts,
     output:
@@ -54,6 +54,6 @@ rule verify:
     conda:
         "../envs/lessonpress.yaml"
     message:
-        "judging what was found"
+        "looking for drift in the reports"
     shell:
         f"lessonpress verify --recorded{OPTIONS} 2>&1 | tee {{log:q}}"
