@@ -20,6 +20,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", ".github/PULL_REQUEST_TE
 # A path in a document: parts between slashes, with <…> and * in the place of names that vary; no option, no address.
 PATH = re.compile(r"(?<![\w./:@$~<{=-])((?:\.{0,2}[\w*][\w.*-]*|\.[\w*-]+|<[\w ]+>)(?:/[\w.*<>-]*)+)(?![\w/(])")
 FILE = re.compile(r"(?<![\w./:@$*<>-])(\w[\w-]*\.(?:py|js|mjs|smk|sh|jinja|toml|lock))(?![\w(])")
+PLAIN = re.compile(r"(?<![\w/.-])((?:docs|tests|scripts|src|benchmarks|templates)/[\w./-]+\.\w+)")  # not in backticks
 COMMAND = re.compile(r"(?:^|[\s;&|(/])(?<!from )lessonpress ([a-z]+)((?: [^\n|;&#]*)?)")
 MAKE = re.compile(r"(?:^|&& )make ((?:[a-z]+ ?)+)", re.MULTILINE)
 TARGET = re.compile(r"\bsnakemake (?:--cores (?:\d+|all) )(?:--config note=\S+ )?([a-z_]+)\b")
@@ -80,7 +81,8 @@ def exists(path: str, page: str) -> bool:
 def test_every_path_exists(page: str) -> None:
     """A path that a document names is there; a file without a folder is somewhere in the repository."""
     names = {name.rpartition("/")[2] for name in list_files()}
-    missing = []
+    words = re.sub(r"`[^`]*`|\]\([^)]*\)", "", (PROJECT / page).read_text(encoding="utf-8"))
+    missing = [path for path in PLAIN.findall(words) if not exists(path, page)]
     for code in read_code(page):
         for path in PATH.findall(code):
             if not exists(path, page):

@@ -30,6 +30,7 @@ from lessonpress.lesson import lesson_files
 # Snakemake's own objects: it declares no types for what we use of them.
 Workflow: TypeAlias = Any
 Modifier: TypeAlias = Any
+SnakemakeConfig: TypeAlias = Mapping[str, Any]  # Snakemake's configuration, not yet validated
 # This shell function is `lessonpress` in the rules: the Python that runs Snakemake starts the file in milliseconds.
 FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
 LONGEST = 90  # bytes in the name of a folder for a socket: the system limits a socket's name
@@ -38,7 +39,7 @@ SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
 _forced: dict[int, set[str]] = {}  # by workflow, the steps that any of its modules is to repeat
 
 
-def read_state(workflow: Workflow, config: Mapping[str, Any]) -> State:
+def read_state(workflow: Workflow, config: SnakemakeConfig) -> State:
     """The state of all lessons for the rules that are being read, with Snakemake's `config` (or the module's own).
 
     Raises WorkflowError, which Snakemake prints without a traceback, for wrong settings, and where a file of the
@@ -50,7 +51,7 @@ def read_state(workflow: Workflow, config: Mapping[str, Any]) -> State:
         raise WorkflowError(error.message()) from None
 
 
-def _read(workflow: Workflow, config: Mapping[str, Any]) -> State:
+def _read(workflow: Workflow, config: SnakemakeConfig) -> State:
     modifier = workflow.modifier
     state = rule_inputs.read_state(config, _read_config_file(), _prefix(modifier.path_modifier))
     serve_commands()
@@ -112,7 +113,7 @@ def _refuse_published(state: State) -> None:
             raise rule_inputs.refuse_target(published[0])
 
 
-def _read_config_file() -> dict[str, Any]:
+def _read_config_file() -> SnakemakeConfig:
     """The content of config.yaml in the working folder, not yet validated; a command that is typed here reads it."""
     try:
         return dict(load_configfile("config.yaml"))
