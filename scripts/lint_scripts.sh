@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ESLint and TypeScript's checker on the scripts of the pages. They are tools for whoever changes a script: nothing of
-# them is needed to publish or to read a lesson, so a machine without Node is told so, and that is all.
+# them is needed to publish or to read a lesson, so without Node this step only prints a message.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
