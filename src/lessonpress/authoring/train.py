@@ -25,7 +25,7 @@ from lessonpress.lesson.trained_weights import Prepared
 from lessonpress.revision import numeric_diff
 from lessonpress.sandbox import WorkerResult, capture, worker_errors
 from lessonpress.worker.prepare import format_figures
-from lessonpress.worker.records import Value
+from lessonpress.worker.records import TrainingPlan, Value
 
 ANSWER = {"kept", "blobs", "lines", "first", "last"}
 
@@ -118,7 +118,7 @@ def run_training(config: Config, lesson: reader.Lesson) -> tuple[Prepared, bytes
     return record, data
 
 
-def _require_plan(lesson: reader.Lesson) -> Mapping[str, Any]:
+def _require_plan(lesson: reader.Lesson) -> TrainingPlan:
     """How the lesson's weights are made. Raises LessonError where its recipe does not say it."""
     task = plan.plan_training(lesson.recipe)
     if task is None:

@@ -6,13 +6,16 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lessonpress.build import artifact
 from lessonpress.build.artifact import Artifact
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import SourceRecord
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,9 @@ class LessonBuild:
         return found.body
 
     @functools.cached_property
-    def source(self) -> Mapping[str, Any]:
+    def source(self) -> SourceRecord:
         """What the lesson is, as `hash` wrote it down."""
-        return self.body("source.json")
+        return cast("SourceRecord", self.body("source.json"))
 
     @functools.cached_property
     def lesson(self) -> reader.Lesson:

@@ -198,7 +198,8 @@ def _run(work: LessonBuild) -> list[Any]:
     """What the runs depend on: the plan of them, and every file but recipe and checks."""
     plan = {key: part for key, part in work.source["plan"].items() if key not in NOT_RUN}
     # Which checks a variant is to break is a matter of judging it.
-    variants = [{key: part for key, part in mutant.items() if key != "breaks"} for mutant in plan["mutants"]]
+    variants = [{key: part for key, part in mutant.items() if key != "breaks"}
+                for mutant in work.source["plan"]["mutants"]]  # fmt: skip
     return [{**plan, "mutants": variants}, work.source["digests"]["source"]]
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lessonpress.worker.records import InputSpec
 
 Path = tuple[str | int, ...]
 BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7}
@@ -26,7 +29,7 @@ class Ragged(Exception):
     """Nested lists whose rows differ in length."""
 
 
-def find_faults(spec: Mapping[str, Any], path: Path = (), *, shaped: bool = True) -> Iterator[Fault]:
+def find_faults(spec: InputSpec, path: Path = (), *, shaped: bool = True) -> Iterator[Fault]:
     """Everything that is wrong with a complete spec, as plain JSON (`plan.write_spec`).
 
     With `shaped=False` the shape is known elsewhere: a parameter has its own.
@@ -56,7 +59,7 @@ def infer_shape(values: Any) -> list[int]:
     return [len(values), *(shapes[0] if shapes else [])]
 
 
-def _values(spec: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+def _values(spec: InputSpec, path: Path) -> Iterator[Fault]:
     values, shape = spec["values"], spec.get("shape")
     try:
         count = math.prod(infer_shape(values))
@@ -71,7 +74,7 @@ def _values(spec: Mapping[str, Any], path: Path) -> Iterator[Fault]:
     yield from _unfit(_leaves(values), spec.get("dtype"), path)
 
 
-def _fill(spec: Mapping[str, Any], path: Path, *, shaped: bool) -> Iterator[Fault]:
+def _fill(spec: InputSpec, path: Path, *, shaped: bool) -> Iterator[Fault]:
     fill, shape = spec["fill"], spec.get("shape")
     if shape is None and shaped:
         yield Fault(path, "a fill without a shape", "shape, dtype and fill")

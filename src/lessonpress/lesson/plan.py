@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lessonpress.lesson.recipe import DRAWN, Case, Experiment, Recipe, Recording, Run, Spec
+
+if TYPE_CHECKING:
+    from lessonpress.worker.records import (
+        InputSpec,
+        MetricPlan,
+        MutantPlan,
+        Plan,
+        RecordPlan,
+        RunPlan,
+        TrainingPlan,
+    )  # fmt: skip
 
 KINDS = ("values", "fill", "literal", "list", "tuple", "dict")
 
 
-def plan_runs(recipe: Recipe) -> dict[str, Any]:
+def plan_runs(recipe: Recipe) -> Plan:
     """The plan of a recipe: the execution first, then the cases, then the probes."""
     runs = [_execution(recipe)]
     if recipe.experiment:
@@ -21,7 +31,7 @@ def plan_runs(recipe: Recipe) -> dict[str, Any]:
             "mutants": plan_mutants(recipe), "prepare": plan_training(recipe)}  # fmt: skip
 
 
-def plan_training(recipe: Recipe) -> dict[str, Any] | None:
+def plan_training(recipe: Recipe) -> TrainingPlan | None:
     """How the lesson's weights are made, None where no run asks for any: `{file, function, seed, mode, args, options,
     tolerance}`; `args` build the model, `options` are the function's own."""
     training = recipe.prepare
@@ -47,36 +57,36 @@ def _weights(*said: str | None) -> str | None:
     return None if name == DRAWN else name
 
 
-def plan_records(recipe: Recipe) -> list[dict[str, Any]]:
+def plan_records(recipe: Recipe) -> list[RecordPlan]:
     """What is cut out of every case: `[{id, tensor, select, reshape}]`."""
     recording = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": entry.id, "tensor": entry.tensor, "select": entry.select, "reshape": entry.reshape}
             for entry in (*recording.matrices, *recording.vectors)]  # fmt: skip
 
 
-def plan_metrics(recipe: Recipe) -> list[dict[str, Any]]:
+def plan_metrics(recipe: Recipe) -> list[MetricPlan]:
     """The numbers computed from what is recorded: `[{id, value, of}]`."""
     recording = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": metric.id, "value": metric.value, "of": metric.of} for metric in recording.metrics]
 
 
-def plan_mutants(recipe: Recipe) -> list[dict[str, Any]]:
+def plan_mutants(recipe: Recipe) -> list[MutantPlan]:
     """The broken variants of the lesson: `[{id, file, find, with, breaks}]`."""
     return [{"id": mutant.id, "file": mutant.replace.file, "find": mutant.replace.find, "with": mutant.replace.with_,
              "breaks": mutant.breaks} for mutant in recipe.mutants]  # fmt: skip
 
 
-def _execution(recipe: Recipe) -> dict[str, Any]:
+def _execution(recipe: Recipe) -> RunPlan:
     execution = recipe.execution
     return {
         "id": "execution", "kind": "execution", "seed": execution.seed, "mode": execution.mode,
         "dtype": execution.dtype, "args": to_json(recipe.model.args), "weights": _weights(execution.weights),
         "parameters": {},
-        "inputs": [[name, complete_spec(write_spec(spec))] for name, spec in execution.inputs.items()],
+        "inputs": _pairs({name: complete_spec(write_spec(spec)) for name, spec in execution.inputs.items()}),
     }  # fmt: skip
 
 
-def _run(recipe: Recipe, experiment: Experiment, run: Run) -> dict[str, Any]:
+def _run(recipe: Recipe, experiment: Experiment, run: Run) -> RunPlan:
     shared = {name: complete_spec(write_spec(spec)) for name, spec in recipe.execution.inputs.items()}
     for given in (experiment.inputs, run.inputs):
         for name, spec in given.items():
@@ -87,13 +97,18 @@ def _run(recipe: Recipe, experiment: Experiment, run: Run) -> dict[str, Any]:
         "args": to_json({**recipe.model.args, **run.args}),
         "weights": _weights(run.weights, experiment.weights, recipe.execution.weights),
         "parameters": {name: write_spec(spec) for name, spec in run.parameters.items()},
-        "inputs": [[name, spec] for name, spec in shared.items()],
+        "inputs": _pairs(shared),
     }  # fmt: skip
 
 
-def write_spec(spec: Spec) -> dict[str, Any]:
+def _pairs(inputs: dict[str, InputSpec]) -> list[tuple[str, InputSpec]]:
+    """Inputs with their names in order, as JSON has them: pairs are lists, so that a plan equals the one read back."""
+    return cast("list[tuple[str, InputSpec]]", [[name, spec] for name, spec in inputs.items()])
+
+
+def write_spec(spec: Spec) -> InputSpec:
     """An input spec as JSON, with only the keys that were given."""
-    out: dict[str, Any] = {}
+    out: InputSpec = {}
     for name in Spec.model_fields:
         if name not in spec.model_fields_set:
             continue
@@ -107,7 +122,7 @@ def write_spec(spec: Spec) -> dict[str, Any]:
     return out
 
 
-def complete_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+def complete_spec(spec: InputSpec) -> InputSpec:
     """A whole spec with its defaults written out: what is filled is float32 unless it says otherwise."""
     for way in ("list", "tuple"):
         if way in spec:
@@ -117,11 +132,11 @@ def complete_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {**spec, "dtype": "float32"} if "fill" in spec and not spec.get("dtype") else dict(spec)
 
 
-def overlay_spec(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def overlay_spec(base: InputSpec, over: InputSpec) -> InputSpec:
     """A spec that inherits what it does not say: a new way of saying the values replaces the old one whole."""
     if not any(kind in over for kind in KINDS):
         return {**base, **over}
-    kept = {key: base[key] for key in ("shape", "dtype") if key in base}
+    kept: InputSpec = {key: base[key] for key in ("shape", "dtype") if key in base}
     if "dict" in over and "dict" in base:
         inner = {key: overlay_spec(base["dict"].get(key, {}), item) for key, item in over["dict"].items()}
         return {"dict": {**base["dict"], **inner}}

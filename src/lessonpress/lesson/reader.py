@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -20,6 +20,9 @@ from lessonpress.core.source_map import Path as Where
 from lessonpress.core.source_map import Placed
 from lessonpress.lesson import file_names, lesson_files, validation_messages
 from lessonpress.lesson.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import RecipeDocument, SourceRecord
 
 RECIPE = "lesson.yaml"
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
@@ -111,13 +114,15 @@ def _no_recipe(folder: Path) -> LessonError:
     return kind(where, f"no {RECIPE} here", "every lesson's folder holds one", f"Rename {other}." if other else "")
 
 
-def document(read: Lesson) -> dict[str, Any]:
+def document(read: Lesson) -> RecipeDocument:
     """A lesson's recipe as JSON, from which `reopened` makes the same lesson again without reading YAML."""
     lines = [[list(path), line] for path, line in read.places.lines.items()]
-    return {"name": read.name, "value": _jsonable(read.places.value), "lines": lines}
+    # Lists, as JSON gives them back: a document equals the one that was written.
+    pairs = cast("list[tuple[list[str | int], int]]", lines)
+    return {"name": read.name, "value": _jsonable(read.places.value), "lines": pairs}
 
 
-def reopen(folder: Path, source: Mapping[str, Any]) -> Lesson:
+def reopen(folder: Path, source: SourceRecord) -> Lesson:
     """The lesson as `hash` read it (source.json).
 
     Raises RetryableError when one of its files is no longer what was hashed.

@@ -1,4 +1,4 @@
-"""What the steps hand to one another, as types: the plan, the source record, cases, verdicts, the graph.
+"""What the steps hand to one another, as types: the source record, cases, verdicts, the graph.
 
 All of it is plain JSON below `work/`; the capture has its types in `worker.records` and `capture_records`, the
 manifest in `revision.schema`, which takes its parts from here. Where a key may be missing, an earlier version did not
@@ -12,16 +12,33 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 from pydantic import Field
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
 
+from lessonpress.worker.records import (
+    InputSpec,
+    MetricPlan,
+    ModelPlan,
+    MutantPlan,
+    Plan,
+    RecordPlan,
+    RunPlan,
+    TrainingPlan,
+)  # fmt: skip
+
+__all__ = [
+    "ArrayRecord", "CallSite", "CaseValues", "Cases", "Connection", "Count", "Digests", "Graph", "Hex64", "InputSpec",
+    "Layer", "LessonFile", "LineNumber", "MetricPlan", "ModelPlan", "MutantPlan", "MutantVerdict", "Nested",
+    "NotNegative", "Plan", "Real", "RecipeDocument", "RecordPlan", "RunPlan", "SourceLines", "SourceRecord",
+    "TensorType", "Tolerance", "TrainingPlan", "Verdict",
+]  # fmt: skip
+
 Hex64: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Real: TypeAlias = float | int | Literal["NaN", "Infinity", "-Infinity"]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 LineNumber: TypeAlias = Annotated[int, Field(ge=1)]
-InputSpec: TypeAlias = dict[str, Any]  # an input as the recipe gives it: `lesson.input_specs` says what it may hold
 Nested: TypeAlias = Any  # numbers as nested lists in the shape of their array, a bare number for no axis
 
 
-# -- the plan and the source record --------------------------------------------------------------------------------
+# -- the source record ----------------------------------------------------------------------------------------------
 
 
 class Tolerance(TypedDict):
@@ -29,72 +46,6 @@ class Tolerance(TypedDict):
 
     atol: NotNegative
     rtol: NotNegative
-
-
-class RunPlan(TypedDict):
-    """One run that the worker is asked for; `weights` names prepared ones, None takes them as initialised."""
-
-    id: str
-    kind: Literal["execution", "case", "probe"]
-    seed: int
-    mode: Literal["train", "eval"]
-    dtype: str
-    args: dict[str, Any]
-    weights: str | None
-    parameters: dict[str, InputSpec]
-    inputs: list[tuple[str, InputSpec]]
-
-
-# "class" and "with" are no names that a class statement could give a key.
-ModelPlan = TypedDict("ModelPlan", {"file": str, "class": str})
-ModelPlan.__doc__ = "Which class of which file the model is."
-MutantPlan = TypedDict("MutantPlan", {"id": str, "file": str, "find": str, "with": str, "breaks": list[str]})
-MutantPlan.__doc__ = (
-    "A broken variant of the lesson: one place of a file replaced, and the checks that must fail on it."
-)
-
-
-class RecordPlan(TypedDict):
-    """What is cut out of every case."""
-
-    id: str
-    tensor: str
-    select: str | None
-    reshape: list[int] | None
-
-
-class MetricPlan(TypedDict):
-    """A number computed from what is recorded."""
-
-    id: str
-    value: str
-    of: str
-
-
-class TrainingPlan(TypedDict):
-    """How the lesson's weights are made; `args` build the model, `options` are the function's own."""
-
-    file: str
-    function: str
-    seed: int
-    mode: Literal["train", "eval"]
-    args: dict[str, Any]
-    options: dict[str, Any]
-    tolerance: Tolerance
-
-
-class Plan(TypedDict):
-    """What a worker is to do: the runs of a lesson, every default and inheritance written out."""
-
-    schema: int
-    slug: str
-    model: ModelPlan
-    runs: list[RunPlan]
-    record: list[RecordPlan]
-    metrics: list[MetricPlan]
-    checks: str | None
-    mutants: list[MutantPlan]
-    prepare: TrainingPlan | None
 
 
 class LessonFile(TypedDict):

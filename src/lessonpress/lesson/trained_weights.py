@@ -7,9 +7,9 @@ from. Both are source: `lessonpress prepare` writes them, everything else only r
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -18,6 +18,9 @@ from lessonpress.core.errors import LessonError
 from lessonpress.core.source_map import Path as Where
 from lessonpress.lesson import plan, reader
 from lessonpress.lesson.recipe import Id, Record
+
+if TYPE_CHECKING:
+    from lessonpress.worker.records import Plan, TrainingPlan
 
 RECORD, WEIGHTS = "prepared.json", "prepared.safetensors"
 # What no training reads: the recipe is compared by what it says of the training, the others by nobody.
@@ -60,7 +63,7 @@ class Prepared(Record):
         return canonical_json.pretty(self.model_dump(by_alias=True))
 
 
-def describe_origin(read: reader.Lesson, task: Mapping[str, Any]) -> Origin:
+def describe_origin(read: reader.Lesson, task: TrainingPlan) -> Origin:
     """What the lesson's weights would be made from now; `task` is the plan's `prepare`."""
     files = {name: canonical_json.digest(data) for name, data in sorted(read.files.items())
              if name not in APART and name != read.recipe.checks}  # fmt: skip
@@ -95,7 +98,7 @@ def record_path(read: reader.Lesson) -> str:
     return os.path.relpath(read.folder / RECORD)
 
 
-def find_faults(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+def find_faults(read: reader.Lesson, planned: Plan) -> Iterator[LessonError]:
     """Stored weights that cannot be read or that nothing makes, and runs that ask for weights that were not kept."""
     try:
         record = read_record(read)
@@ -113,7 +116,7 @@ def find_faults(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[Les
         yield from find_missing(read, planned, [entry.name for entry in record.kept] if record else [])
 
 
-def find_missing(read: reader.Lesson, planned: Mapping[str, Any], names: Sequence[str]) -> Iterator[LessonError]:
+def find_missing(read: reader.Lesson, planned: Plan, names: Sequence[str]) -> Iterator[LessonError]:
     """Every place of the recipe that asks for weights which are not among those that were kept."""
     wanted = {read.setting_place(number, "weights"): run["weights"] for number, run in enumerate(planned["runs"])}
     for at, name in wanted.items():
@@ -166,7 +169,7 @@ def warn_if_outdated(read: reader.Lesson) -> str | None:
             f"run `lessonpress prepare {read.recipe.slug}` to make them again.")  # fmt: skip
 
 
-def describe_provenance(read: reader.Lesson, planned: Mapping[str, Any]) -> dict[str, Any] | None:
+def describe_provenance(read: reader.Lesson, planned: Plan) -> dict[str, Any] | None:
     """What the manifest says of the weights that the lesson's runs start from; None where they are as drawn."""
     record, task = read_record(read), planned["prepare"]
     if record is None or task is None:

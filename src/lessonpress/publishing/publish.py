@@ -99,7 +99,7 @@ def _describe_survival(work: LessonBuild, check: Mapping[str, Any], mutant: Mapp
 
 
 def _locate(work: LessonBuild, check: Mapping[str, Any]) -> str:
-    file = work.source["plan"]["checks"]
+    file = work.source["plan"]["checks"] or ""  # whoever has a check has a file of them
     return f"{os.path.relpath(work.source_dir / file)}:{check['line']}: {check['id']}"
 
 

@@ -1,4 +1,4 @@
-"""The capture as types: what a worker records of a lesson's runs, and what the judge answers.
+"""The plan and the capture as types: what a worker is to do, what it records, and what the judge answers.
 
 Everything is plain JSON. A *structure* is one recorded value: a plain value stands for itself, a tensor is
 `{"tensor": NUMBER, "from": [SOURCE, …]}`, containers hold structures. `sandbox.capture` holds an answer against these
@@ -9,9 +9,92 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+# Whatever JSON can hold: what a lesson's author gives a constructor or an input, which only the lesson understands.
+Json: TypeAlias = Any
+Arguments: TypeAlias = dict[str, Json]  # constructor arguments by name
+InputSpec: TypeAlias = dict[str, Json]  # an input as the recipe gives it: `lesson.input_specs` says what it may hold
+
 Number: TypeAlias = int | float | str  # what is not finite stands as "NaN", "Infinity" or "-Infinity"
 # [number of the call, path in what it gave], or ["input" | "param" | "buffer", full name]
 Source: TypeAlias = list[Any]
+
+# -- the plan ------------------------------------------------------------------------------------------------------
+
+
+class Tolerance(TypedDict):
+    """How far a number that is made again may lie from the published one: atol + rtol·|published|."""
+
+    atol: float
+    rtol: float
+
+
+class RunPlan(TypedDict):
+    """One run that the worker is asked for; `weights` names prepared ones, None takes them as initialised."""
+
+    id: str
+    kind: Literal["execution", "case", "probe"]
+    seed: int
+    mode: Literal["train", "eval"]
+    dtype: str
+    args: Arguments
+    weights: str | None
+    parameters: dict[str, InputSpec]
+    inputs: list[tuple[str, InputSpec]]
+
+
+# "class" and "with" are no names that a class statement could give a key.
+ModelPlan = TypedDict("ModelPlan", {"file": str, "class": str})
+ModelPlan.__doc__ = "Which class of which file the model is."
+MutantPlan = TypedDict("MutantPlan", {"id": str, "file": str, "find": str, "with": str, "breaks": list[str]})
+MutantPlan.__doc__ = (
+    "A broken variant of the lesson: one place of a file replaced, and the checks that must fail on it."
+)
+
+
+class RecordPlan(TypedDict):
+    """What is cut out of every case."""
+
+    id: str
+    tensor: str
+    select: str | None
+    reshape: list[int] | None
+
+
+class MetricPlan(TypedDict):
+    """A number computed from what is recorded."""
+
+    id: str
+    value: str
+    of: str
+
+
+class TrainingPlan(TypedDict):
+    """How the lesson's weights are made; `args` build the model, `options` are the function's own."""
+
+    file: str
+    function: str
+    seed: int
+    mode: Literal["train", "eval"]
+    args: Arguments
+    options: Arguments
+    tolerance: Tolerance
+
+
+class Plan(TypedDict):
+    """What a worker is to do: the runs of a lesson, every default and inheritance written out."""
+
+    schema: int
+    slug: str
+    model: ModelPlan
+    runs: list[RunPlan]
+    record: list[RecordPlan]
+    metrics: list[MetricPlan]
+    checks: str | None
+    mutants: list[MutantPlan]
+    prepare: TrainingPlan | None
+
+
+# -- the capture ---------------------------------------------------------------------------------------------------
 
 Tree = TypedDict(
     "Tree",
