@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test fast bench determinism rulegraph schemas reference api clean
+.PHONY: help setup system publish lint test fast bench determinism processors rulegraph schemas reference api clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -14,6 +14,7 @@ help: ## Say what there is to make
 	@echo 'make lint      the static checks only'
 	@echo 'make bench     measure publishing, from 1 to 1,000 lessons, and write docs/performance.md; half an hour'
 	@echo 'make determinism  every lesson under every combination of surroundings; minutes a lesson'
+	@echo 'make processors   what other processors, emulated, compute otherwise: a table; half an hour'
 	@echo 'make rulegraph draw the rules into README.md'
 	@echo 'make schemas   write the JSON Schemas from the models that they follow'
 	@echo 'make reference write the tables of docs/reference.md from the schema and the example lesson'
@@ -55,6 +56,9 @@ bench: setup ## Measure
 
 determinism: setup ## Every lesson under every combination of surroundings: minutes a lesson
 	@$(PY) -m tests.workflow.determinism
+
+processors: setup system ## What other processors, emulated, compute otherwise; half an hour
+	@$(PY) -m tests.processors
 
 rulegraph: setup ## The picture of the rules in README.md
 	@$(PY) scripts/rulegraph.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes build/aarch64: Debian's Python for aarch64 with torch, numpy and safetensors, for `make processors` to emulate.
-# Nothing of it is installed into this system. It takes a download of half a gigabyte and two gigabytes of disk.
+# Needs Debian's qemu-user-static and binutils-aarch64-linux-gnu; nothing else is installed. It takes a download of half a gigabyte and two gigabytes of disk.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -32,5 +32,14 @@ done
 for wheel in "$root"/wheels/*.whl; do
     ./.venv/bin/python -m zipfile -e "$wheel" "$root/site"
 done
+./.venv/bin/python scripts/cuda_stubs.py "$root/site" "$root/stubs"
+
+# What libraries read to learn what processor they run on; the emulator shows them this machine's where there is none.
+readonly cpus=$root/sys/devices/system/cpu
+mkdir -p "$cpus/cpu0/regs/identification" "$root/proc"
+for file in present possible online; do echo 0 >"$cpus/$file"; done
+echo 0x00000000410fd0c0 >"$cpus/cpu0/regs/identification/midr_el1"
+printf '%s\t: %s\n' processor 0 BogoMIPS 50.00 Features 'fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics cpuid' \
+    'CPU implementer' 0x41 'CPU architecture' 8 'CPU variant' 0x0 'CPU part' 0xd0c 'CPU revision' 0 >"$root/proc/cpuinfo"
 rm -rf "$apt" "$root/wheels"
 echo 'aarch64: done'

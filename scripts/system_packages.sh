@@ -15,6 +15,7 @@ need npm npm # brings the tools that check the scripts
 need bwrap bubblewrap
 need strace strace
 need git git
+need qemu-x86_64-static qemu-user-static # other processors, for the tests of the same bits
 need slurmctld slurm-wlm # two nodes on this machine, for the test of profiles/slurm
 need munged munge
 

@@ -156,6 +156,8 @@ DOUBTS = {
     "the clock": ("model", "x + 1", "x + 1 + clock() * 0", "echo/model.py:7: time.time is called; it tells the time"),
     "chance of the system": ("checks", "np.sum(values)", "np.random.default_rng().random()",
                              "echo/checks.py:10: numpy.random.default_rng is called; no seed decides what it gives."),
+    "a decomposition": ("model", "x + 1", "nn.init.orthogonal_(x + 1)",
+                        "echo/model.py:6: torch.nn.init.orthogonal_ is called; its last digits depend on"),
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from lessonpress.web.page import (
     heatmap,
     lesson_page,
     program,
+    provenance,
     reading,
     site_pages,
 )
@@ -210,3 +211,14 @@ def test_everybody_can_tell_the_colours_apart(kind: str) -> None:
     tones = [seen(heatmap.choose_colour(value, 1.0), BLINDNESS[kind]) for value in (1.0, 0.0, -1.0)]
     for one, other in itertools.combinations(tones, 2):
         assert np.linalg.norm(one - other) > 15
+
+
+def test_a_page_names_the_decompositions_that_ran_or_are_called() -> None:
+    """The graph's own names and the files' calls, however they import torch; what only sounds alike is none."""
+    ran: Any = {"layers": [{"op": "torch.linalg_cholesky"}, {"op": "torch.matmul"}, {"op": "Linear"}]}
+    sources = {
+        "model.py": "from torch.nn import init\nimport numpy\n\ninit.orthogonal_(x)\nnumpy.linalg.svd(x)\nsolve(x)\n",
+        "notes.txt": "torch.linalg.qr(",
+    }
+    expected = ["torch.linalg.cholesky", "torch.nn.init.orthogonal_"]
+    assert provenance.list_decompositions(ran, sources) == expected

@@ -19,10 +19,10 @@ import pytest
 T = TypeVar("T")
 NIGHTLY = os.environ.get("LESSONPRESS_NIGHTLY", "0") not in ("", "0")
 # Folders of tests and marks of tests that `make fast` leaves out.
-SLOW_FOLDERS = frozenset({"browser", "hostile", "replay", "worker", "workflow"})
+SLOW_FOLDERS = frozenset({"browser", "hostile", "processors", "replay", "worker", "workflow"})
 SLOW_MARKS = frozenset({"browser", "hostile", "workflow", "benchmark"})
 # What takes longest begins first, so that no process is left with it alone in the end.
-FIRST = ("tests/workflow", "tests/browser", "tests/hostile", "tests/worker", "tests/replay")
+FIRST = ("tests/processors", "tests/workflow", "tests/browser", "tests/hostile", "tests/worker", "tests/replay")
 # Files whose tests share nothing that is expensive to make: each may run in another process.
 SPREAD = frozenset({"tests/hostile/test_fuzz.py"})
 # A test of a lesson's page, by the lesson: whoever has made its revision goes on with it.

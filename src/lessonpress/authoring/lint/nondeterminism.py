@@ -1,4 +1,4 @@
-"""Calls whose result differs from run to run, so that a lesson publishes once and never verifies."""
+"""Calls whose result differs from run to run, or from one processor to another."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lessonpress.authoring.lint.sources import Sources
 from lessonpress.core.errors import LessonError
+from lessonpress.lesson import decompositions
 from lessonpress.lesson.python_ast import Call
 
 CLOCK, CHANCE = "it tells the time of the run", "no seed decides what it gives"
@@ -25,12 +26,18 @@ BARE = dict.fromkeys([
 FIX = "Give its value as an input, or draw it from torch, which the recipe's seed decides."
 
 
+PROCESSOR = "its last digits depend on the processor, which the page will say"
+TOLERANCE = "The lesson's tolerance must allow for it; see docs/determinism.md."
+
+
 def find_doubts(sources: Sources) -> Iterator[LessonError]:
-    """Every call in a lesson's files that no seed decides."""
+    """Every call in a lesson's files that no seed decides, or whose last digits a processor decides."""
     for file in sources.files.values():
         for call in file.calls:
             if reason := _explain(call):
                 yield LessonError(f"{file.where}:{call.line}", f"{call.name} is called", reason, FIX)
+            elif decompositions.is_decomposition(call.name):
+                yield LessonError(f"{file.where}:{call.line}", f"{call.name} is called", PROCESSOR, TOLERANCE)
 
 
 def _explain(call: Call) -> str:

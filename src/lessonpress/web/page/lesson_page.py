@@ -98,6 +98,7 @@ class Parts:
     files: tuple[view_models.File, ...]
     facts: tuple[provenance.Fact, ...]
     settings: tuple[provenance.Fact, ...]
+    decompositions: list[str]
     digests: tuple[provenance.Fact, ...]
     citation: citation.Citation
 
@@ -190,6 +191,7 @@ def _make_parts(manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], 
         files=view_models.list_files(manifest),
         facts=provenance.list_facts(manifest),
         settings=provenance.list_settings(manifest),
+        decompositions=provenance.list_decompositions(manifest, sources),
         digests=provenance.list_digests(manifest),
         citation=citation.make_citation(manifest),
     )

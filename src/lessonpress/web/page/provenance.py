@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+from lessonpress.lesson import decompositions, python_ast
 from lessonpress.web.page import numbers
 
 if TYPE_CHECKING:
@@ -107,6 +108,13 @@ def list_settings(manifest: Manifest) -> tuple[Fact, ...]:
     """The settings that make the numbers repeatable."""
     settings = manifest.get("provenance", {}).get("settings") or {}
     return tuple(Fact(name, flatten_to_text(value)) for name, value in settings.items())
+
+
+def list_decompositions(manifest: Manifest, sources: Mapping[str, str]) -> list[str]:
+    """The matrix decompositions that the lesson's graph shows, or its files call, which no setting fixes."""
+    ran = [layer["op"] for layer in manifest.get("layers") or []]
+    files = [python_ast.read(text.encode(), name) for name, text in sources.items() if name.endswith(".py")]
+    return decompositions.list_decompositions([*ran, *(call.name for file in files for call in file.calls)])
 
 
 def list_digests(manifest: Manifest) -> tuple[Fact, ...]:
