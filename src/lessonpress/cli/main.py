@@ -106,10 +106,13 @@ def verify(
     recorded: Annotated[bool, typer.Option("--recorded", help="Only judge what the last reports say.")] = False,
 ) -> None:  # fmt: skip
     """Regenerate lessons (all of them without a name) into scratch and compare with what is published; 1 on drift."""
+    from lessonpress.publishing import committed
     from lessonpress.publishing import verify as verifier
 
     settings = _known(commands.read_settings(config), *slugs or ())
     good = verifier.judge_last_report(settings) if recorded else verifier.verify(settings, slugs or ())
+    if unknown := committed.explain_shallow(Path(settings.results)):
+        typer.echo(unknown, err=True)
     if not good and not record:
         raise typer.Exit(1)
 
@@ -187,18 +190,38 @@ def prune(
 
 
 @app.command()
+def withdraw(
+    slug: Annotated[str, typer.Argument(help="The lesson's slug.")],
+    revision: Annotated[str, typer.Argument(help="The revision, or the beginning of its name.")],
+    note: Annotated[str, typer.Option(help="Why; it stays in the history.")],
+    config: ConfigFile = CONFIG,
+) -> None:
+    """Take a published revision back: its folder goes, its name and the reason stay in the history."""
+    from lessonpress.publishing import prune as pruner
+
+    _settled(config, lambda settings: pruner.withdraw(_known(settings, slug), slug, revision, note))
+
+
+@app.command()
 def doctor(
     accept: Annotated[str | None, typer.Option(help="Seal a history merged by hand.", metavar="SLUG")] = None,
+    rebuild: Annotated[str | None, typer.Option(help="Make a lost history again.", metavar="SLUG")] = None,
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Say what in the published site is inconsistent, and how to mend it; 1 when anything is."""
+    from lessonpress.publishing import committed, lost_history
     from lessonpress.publishing import doctor as physician
     from lessonpress.publishing import prune as pruner
 
+    if rebuild:
+        _settled(config, lambda settings: lost_history.rebuild_history(_known(settings, rebuild), rebuild))
     if accept:
         _settled(config, lambda settings: pruner.accept(_known(settings, accept), accept))
-    faults = physician.find_faults(commands.read_settings(config))
+    settings = commands.read_settings(config)
+    faults = physician.find_faults(settings)
     typer.echo(physician.format_faults(faults))
+    if unknown := committed.explain_shallow(Path(settings.results)):
+        typer.echo(unknown, err=True)
     if faults:
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -25,17 +26,70 @@ def read_at_head(folder: Path, path: Path) -> bytes | None:
     return _git(folder, "cat-file", "blob", f"HEAD:{name}")
 
 
+def list_commits(folder: Path, path: Path) -> list[str]:
+    """The commits that changed `path`, the newest first: those before this one, then those of other branches."""
+    lists = (_git(folder, "rev-list", since, "--", str(path.resolve())) for since in ("HEAD", "--all"))
+    return list(dict.fromkeys(commit for told in lists for commit in (told or b"").decode().split()))
+
+
+def read_blob(folder: Path, commit: str, path: Path) -> bytes | None:
+    """A file's bytes in a commit, or None when it is not there."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if top is None:
+        return None
+    name = path.resolve().relative_to(Path(top.decode().rstrip("\n")).resolve()).as_posix()
+    return _git(folder, "cat-file", "blob", f"{commit}:{name}")
+
+
+def read_objects(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of objects by their names, all of them read by one command; those that are there."""
+    told, out, at = _git(folder, "cat-file", "--batch", stdin="\n".join(names).encode()) or b"", {}, 0
+    while (end := told.find(b"\n", at)) >= 0:
+        name, kind, *size = told[at:end].decode().split()
+        length = int(size[0]) if kind == "blob" else -1  # "missing" has no body
+        if length >= 0:
+            out[name] = told[end + 1 : end + 1 + length]
+        at = end + 1 + (length + 1 if length >= 0 else 0)
+    return out
+
+
+def list_committed_changes(folder: Path) -> list[tuple[str, str, str]]:
+    """Every change of a file below `folder` by a commit up to this one, oldest first: `A`, `M` or `D`, name, blob."""
+    told = _git(folder, "log", "--reverse", "--topo-order", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m",
+                "-z", "--relative", "HEAD", "--", ".")  # fmt: skip
+    parts = (told or b"").decode("utf-8", "replace").split("\0")
+    facts = [(fact.split(), name) for fact, name in zip(parts[0::2], parts[1::2], strict=False)]
+    return [(fact[4][:1], name, fact[3]) for fact, name in facts]
+
+
+def list_blobs(folder: Path) -> dict[str, str]:
+    """The blob of each file below `folder` in the last commit, by relative name."""
+    told = _git(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
+    entries = (entry.split("\t", 1) for entry in (told or b"").decode("utf-8", "replace").split("\0") if entry)
+    return {name: facts.split()[2] for facts, name in entries}
+
+
+def is_shallow(folder: Path) -> bool:
+    """Whether the clone lacks the commits before some."""
+    return (_git(folder, "rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
+
+
 def list_changes(folder: Path) -> list[tuple[str, str]]:
-    """Committed files below `folder` that the working tree has changed (`M`) or deleted (`D`), by relative name."""
-    listing = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "HEAD", "--", ".")
+    """Committed files below `folder` that the working tree has changed (`M`) or deleted (`D`), by relative name.
+
+    What HEAD does not hold (staged by `git add`, by a merge or a stash) is none of them.
+    """
+    listing = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "--diff-filter=MDT", "HEAD", "--",
+                ".")  # fmt: skip
     parts = (listing or b"").decode("utf-8", "replace").split("\0")
     return list(zip(parts[0::2], parts[1::2], strict=False))
 
 
-def _git(folder: Path, *arguments: str) -> bytes | None:
+def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes | None:
     """A git command's output; None when it fails, or when there is no git."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(["git", *arguments], cwd=folder, input=stdin, capture_output=True, timeout=60,
+                              check=False)  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from lessonpress.core import canonical_json, git
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import integrity, verify
+from lessonpress.publishing import committed, integrity, verify
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, identity, revision_diff
 from lessonpress.revision.history import History
@@ -34,6 +34,8 @@ def find_faults(config: Config) -> list[Fault]:
     faults += _find_leftovers(results)
     known = {fault.where for fault in faults}
     faults += [fault for fault in _compare_with_git(results) if fault.where not in known]
+    known = {fault.where for fault in faults}
+    faults += [fault for fault in committed.find_rewritten(results) if fault.where not in known]
     return faults
 
 

@@ -154,6 +154,10 @@ def _find_history_faults(folder: Path, lesson_history: History, at: str) -> Iter
         yield from _find_event_faults(lesson_history, file)
         for fault in history.find_faults(lesson_history):
             yield Fault(file, fault, "Take the file back from git, or pin the revision that is meant.")
+    elif present:
+        yield Fault(file, "the history is lost, though revisions are here",
+                    f"Take the file back from git, or type: lessonpress doctor --rebuild {folder.name}")  # fmt: skip
+        return
     for revision in sorted(set(named) - set(present)):
         yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone",
                     "Take the folder back from git.")  # fmt: skip

@@ -32,6 +32,8 @@ def list_history(config: Config, slug: str) -> str:
         successor = f", continued as {end['to']}" if end["to"] else ""
         note = f"  “{end['note']}”" if end["note"] else ""
         lines.insert(0, f"retired {end['at']}{successor}{note}")
+    lines += [f"{gone['revision']}  withdrawn {gone['at']}  “{escape_invisible(gone['note'])}”"
+              for gone in lesson_history.get("withdrawn", [])]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -109,14 +111,45 @@ def prune(
     return [f"{slug}: dropped {words}" for (slug, _), words in gone.items()]
 
 
+def withdraw(config: Config, slug: str, revision: str, note: str) -> str:
+    """Take a published revision back: its folder and events go, its name, the moment and the reason stay.
+
+    Raises LessonError for a revision that no event names, for the only one, and for a note that cannot be shown.
+    """
+    note = publish.require_readable(note) or ""
+    if not note:
+        raise LessonError("--note", "a withdrawal gives its reason", "some words", "Write: --note '…'.")
+    with lock.hold(Path(config.results)):
+        before, folder = _read_published(config, slug), config.published(slug)
+        names = [name for name in history.list_newest_first(before) if name.startswith(revision)]
+        if not names and integrity.NAME.fullmatch(revision):  # a commit took it away before it was withdrawn
+            names = [revision]
+        if len(names) != 1:
+            raise LessonError(slug, f"{revision!r} is not the beginning of one published revision", "",
+                              f"lessonpress history {slug} lists them.")  # fmt: skip
+        left = _drop_events(folder, before, set(names))
+        if not left["revisions"]:
+            raise LessonError(slug, f"{names[0]} is the only revision", "one that readers can have instead",
+                              "Publish a better one first, or retire the lesson.")  # fmt: skip
+        now = history.withdraw_revision(left, names[0], execute.read_clock(), note)
+        history.write_history(folder, now)
+        _remove_folders(folder, names)
+    return f"{slug}: withdrawn {names[0]}; current is {now['current']}"
+
+
 def _drop(config: Config, slug: str, gone: set[str]) -> None:
     folder, before = config.published(slug), _read_published(config, slug)
     # The history first: prune finds a folder that it does not name again, but an event without a folder is a fault.
     history.write_history(folder, _drop_events(folder, before, gone))
+    _remove_folders(folder, gone)
+
+
+def _remove_folders(folder: Path, gone: Collection[str]) -> None:
     for name in sorted(gone):
         hidden = folder / f".{name}.tmp-{os.getpid()}"
-        os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
-        shutil.rmtree(hidden)
+        if (folder / name).is_dir():
+            os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
+            shutil.rmtree(hidden)
 
 
 def _list_committed(folder: Path) -> set[str]:
@@ -136,12 +169,13 @@ def _drop_events(folder: Path, lesson_history: History, gone: set[str]) -> Histo
             continue
         if before == event["revision"]:
             continue  # the return to a revision: what came between is gone
-        events.append({**event, "reasons": _list_reasons(folder, before, event["revision"])} if dropped else event)
+        events.append({**event, "reasons": list_reasons(folder, before, event["revision"])} if dropped else event)
         before, dropped = event["revision"], False
     return {**history.drop_revisions(lesson_history, gone), "revisions": events}
 
 
-def _list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
+def list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
+    """Why a revision follows another, as their folders tell it."""
     if old is None or not (folder / old).is_dir():
         return identity.list_reasons(None, {})
     with integrity.explain_damage(folder / old, folder / new):
@@ -161,13 +195,14 @@ def accept(config: Config, slug: str) -> str:
             raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
                               "Take the folder back from git, or leave its event out.")  # fmt: skip
         events: list[Event] = [
-            {**event, "publishedAt": _read_date(folder / event["revision"])} for event in merged["revisions"]
+            {**event, "publishedAt": read_date(folder / event["revision"])} for event in merged["revisions"]
         ]
         history.write_history(folder, history.set_pin({**merged, "revisions": events}, merged["pinned"]))
     return f"{slug}: sealed; current is {merged['pinned'] or history.find_latest(merged)}"
 
 
-def _read_date(folder: Path) -> str:
+def read_date(folder: Path) -> str:
+    """When a revision was made, as its manifest tells it."""
     with integrity.explain_damage(folder):
         return str(history.read_document(folder / "manifest.json")["provenance"]["capturedAt"])
 

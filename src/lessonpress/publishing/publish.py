@@ -14,6 +14,7 @@ from lessonpress.build.steps import Done
 from lessonpress.core import atomic_io, canonical_json, lock, variables
 from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
 from lessonpress.lesson import packages
+from lessonpress.publishing import history_guard
 from lessonpress.revision import history, identity
 from lessonpress.revision.history import History
 
@@ -111,8 +112,12 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
     rendered = work.body("rendered.json")
     folder = work.config.published(work.slug)
     past = history.read_history(folder, work.slug)
+    history_guard.require_history(folder, rendered["revision"])
     before = history.find_latest(past)
     revision, rounding = _find_equivalent(work, past, rendered["revision"])
+    if gone := history.find_withdrawal(past, revision):
+        raise LessonError(os.path.relpath(work.source_dir), f"revision {revision} was withdrawn: {gone['note']}",
+                          "a lesson that gives another one", "Change what was wrong with it.")  # fmt: skip
     exists = (folder / revision).is_dir()
     if exists:
         from lessonpress.publishing import integrity

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lessonpress.build import artifact, code_digest
 from lessonpress.core import atomic_io, canonical_json, lock
 from lessonpress.core.settings import Config, Site
+from lessonpress.publishing import history_guard
 from lessonpress.revision import history
 from lessonpress.revision.history import Event, History
 from lessonpress.web.page import rendering, site_pages
@@ -168,4 +169,7 @@ def _current_folder(folder: Path, lesson_history: History) -> Path:
 def _list_lessons(models: Path) -> list[Path]:
     """The folders of all published lessons; one that cannot be read is an error (`glob` would skip it)."""
     folders = sorted(models.iterdir()) if models.is_dir() else []
+    for folder in folders:
+        names = [path.name for path in folder.glob("[0-9a-f]" * 16)]
+        history_guard.require_history(folder, *names[:1])
     return [folder for folder in folders if (folder / history.FILE).is_file()]

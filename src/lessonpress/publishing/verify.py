@@ -22,7 +22,7 @@ from lessonpress.core import atomic_io, batch_progress, canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
-from lessonpress.publishing import equivalence, integrity, report, site
+from lessonpress.publishing import committed, equivalence, integrity, report, site
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, revision_diff
 from lessonpress.revision.numeric_diff import ComparisonDocument
@@ -109,7 +109,7 @@ def verify(config: Config, slugs: Sequence[str] = ()) -> bool:
         for name in names:
             verdicts.append(verify_lesson(config, name))
             progress.advance(failed=not verdicts[-1].good())
-    around = [] if slugs else list(find_page_faults(config))
+    around = [] if slugs else find_faults_around(config)
     _write_reports(config, verdicts, around)
     print(format_table(verdicts, around))
     return all(verdict.good() for verdict in verdicts) and not around
@@ -130,7 +130,7 @@ def report_verdicts(config: Config, folder: Path) -> str:
     for name in list_slugs(config):
         stored = artifact.read(folder / f"{name}.json")
         verdicts.append(_read_verdict(cast(StoredVerdict, stored.body)) if stored else verify_lesson(config, name))
-    around = list(find_page_faults(config))
+    around = find_faults_around(config)
     _write_reports(config, verdicts, around)
     for other in Path(config.work, "verify", RUNS).glob("*"):  # of earlier runs, wherever `folder` is
         if other.resolve() != folder.resolve():
@@ -229,6 +229,11 @@ def regenerate(config: Config, slug: str) -> LessonBuild:
     work = steps.open_build(config, slug)
     steps.perform_all(work)
     return work
+
+
+def find_faults_around(config: Config) -> list[Fault]:
+    """What is wrong with the pages around the lessons, and with what the commits on the way here published."""
+    return [*find_page_faults(config), *committed.find_rewritten(Path(config.results))]
 
 
 def find_page_faults(config: Config) -> Iterator[Fault]:

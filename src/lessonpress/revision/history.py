@@ -36,6 +36,14 @@ class Retirement(TypedDict):
     note: str | None
 
 
+class Withdrawal(TypedDict):
+    """A revision that was taken back on purpose: its folder and its events are gone, its name and the reason stay."""
+
+    revision: str
+    at: str
+    note: str
+
+
 class History(TypedDict):
     """Every publication of a lesson (revisions.json), the oldest first; `pinned` is then the current one."""
 
@@ -44,6 +52,7 @@ class History(TypedDict):
     pinned: str | None
     revisions: list[Event]
     retired: NotRequired[Retirement]
+    withdrawn: NotRequired[list[Withdrawal]]
 
 
 def read_history(folder: Path, slug: str) -> History:
@@ -63,6 +72,15 @@ def read_document(path: Path) -> dict[str, Any]:
     return document
 
 
+def parse_history(data: bytes) -> History | None:
+    """The history that some bytes hold, sealed or not; None when they hold none."""
+    try:
+        kept = {key: value for key, value in canonical_json.loads(data).items() if key != SEAL}
+        return cast(History, kept) if _is_history(kept) else None
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return None
+
+
 def start_history(slug: str) -> History:
     """The history of a lesson that was never published."""
     return {"slug": slug, "current": None, "pinned": None, "revisions": []}
@@ -79,7 +97,8 @@ def _read_valid(path: Path, slug: str) -> History:
     except (ValueError, AttributeError, KeyError, TypeError):
         pass
     raise LessonError(os.path.relpath(path), f"this is no history of {slug}", "JSON as lessonpress wrote it",
-                      "Take the file back from git, with every event of both sides.")  # fmt: skip
+                      "Take the file back from git, with every event of both sides, or type: "
+                      f"lessonpress doctor --rebuild {slug}")  # fmt: skip
 
 
 def _is_history(document: Any) -> bool:
@@ -91,6 +110,8 @@ def _is_history(document: Any) -> bool:
         and all(_is_event(event) for event in document["revisions"])
         and ("retired" not in document
              or (_are_texts(document["retired"], "at") and _are_notes(document["retired"], "to", "note")))
+        and all(NAME.fullmatch(one["revision"]) and _are_texts(one, "at", "note")
+                for one in document.get("withdrawn", []))
     )  # fmt: skip
 
 
@@ -151,6 +172,19 @@ def drop_revisions(history: History, gone: set[str]) -> History:
     return {**history, "revisions": [event for event in history["revisions"] if event["revision"] not in gone]}
 
 
+def withdraw_revision(history: History, revision: str, at: str, note: str) -> History:
+    """The history without a revision's events, and with the moment and the reason of its withdrawal."""
+    entry: Withdrawal = {"revision": revision, "at": at, "note": note}
+    left = drop_revisions(history, {revision})
+    pinned = None if history["pinned"] == revision else history["pinned"]
+    return {**set_pin(left, pinned), "withdrawn": [*history.get("withdrawn", []), entry]}
+
+
+def find_withdrawal(history: History, revision: str) -> Withdrawal | None:
+    """When and why a revision was withdrawn, if it was."""
+    return next((one for one in history.get("withdrawn", []) if one["revision"] == revision), None)
+
+
 def find_faults(history: History) -> Iterator[str]:
     """What in a history contradicts itself, in words."""
     known = [event["revision"] for event in history["revisions"]]
@@ -164,6 +198,9 @@ def find_faults(history: History) -> Iterator[str]:
     for word, revision in (("current", current), ("pinned", held)):
         if revision is not None and revision not in known:
             yield f"{word} is {revision}, which no event names"
+    for one in history.get("withdrawn", []):
+        if one["revision"] in known:
+            yield f"{one['revision']} was withdrawn, but an event names it"
     yield from (f"{a} is published twice in a row" for a, b in pairwise(known) if a == b)
     if extra := sorted(history.keys() - History.__annotations__.keys()):
         yield f"it has unknown keys: {', '.join(extra)}"
