@@ -298,7 +298,7 @@ def test_receipts_of_the_pages_are_swept(typed: Typed) -> None:
     receipt = Path("work/site", f"{0:016x}.json")
     assert typed("site", "--receipt", receipt)[0] == 0
     os.utime(receipt, (1, 1))
-    commands.sweep(receipt)
+    commands.remove_old_receipts(receipt)
     left = sorted(path.name for path in Path("work/site").glob("*.json"))
     assert left == [f"{number:016x}.json" for number in (0, *range(3, 12))]
     assert {path.stem for path in Path("work/site").glob("*.log")} == {name[:16] for name in left}

@@ -47,7 +47,7 @@ def test_all_mistakes_are_reported(house: Config) -> None:
 
 def test_the_summary_says_what_became_of_the_others(house: Config) -> None:
     """One, some, all."""
-    assert mistakes.summarise(house, dict.fromkeys("abcde", ())) == "5 of 5 lessons failed; none is published anew."
+    assert mistakes.summarise(house, dict.fromkeys("abcde", ())) == "5 of 5 lessons failed; none was published."
     alone = house.model_copy(update={"lessons": "alone"})
     tiny.write(Path("alone") / "echo")
     assert mistakes.summarise(alone, {"echo": ()}) == "The lesson failed."

@@ -49,7 +49,7 @@ def lint(
 def preview(
     path: Annotated[Path, typer.Argument(help="A lesson's folder, or its slug.")],
     out: Annotated[Path | None, typer.Option(help="Where the revision folder is put.", metavar="DIR")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Serve the page and make it anew on every save.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Serve the page and make it again on every save.")] = False,
     port: Port = 8001, config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Do everything but publishing with any lesson folder; with --watch, again on every save."""

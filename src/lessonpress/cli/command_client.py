@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-TIMEOUT = 60.0  # seconds until a server that does not answer is given up
+TIMEOUT = 60.0  # seconds to wait for a server to answer
 REFUSED = "the server of this run does not start"
 
 

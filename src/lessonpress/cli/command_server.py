@@ -248,7 +248,7 @@ def _do_command(command: socket.socket) -> int:
         raise ConnectionError("half a command")
     size = int.from_bytes(head, "little")
     payload = command.recv(size, socket.MSG_WAITALL)
-    if len(payload) != size:  # whoever asked was killed while asking
+    if len(payload) != size:  # the client was killed while it sent the command
         raise ConnectionError("half a command")
     count, *parts = payload.split(b"\0")
     words, variables = parts[: int(count)], parts[int(count) :]
@@ -263,7 +263,7 @@ def _do_command(command: socket.socket) -> int:
         return _run_command([os.fsdecode(word) for word in words])
     finally:
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError):  # whoever reads it is gone, or the disk is full: the next one is not
+            with contextlib.suppress(OSError):  # the reader has gone, or the disk is full: go on with the next one
                 stream.flush()
         for number, file in ((1, log[0]), (2, log[1])):
             os.dup2(file, number)

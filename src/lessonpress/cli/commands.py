@@ -168,10 +168,10 @@ def site(arguments: Arguments) -> None:
 
     say(pages.write_site(arguments.settings(), receipt=arguments.receipt))
     if arguments.receipt:
-        sweep(arguments.receipt)
+        remove_old_receipts(arguments.receipt)
 
 
-def sweep(receipt: Path, keep: int = 9) -> None:
+def remove_old_receipts(receipt: Path, keep: int = 9) -> None:
     """Remove all but the last few receipts beside one, and their logs."""
     others = sorted(receipt.parent.glob("*.json"), key=_age, reverse=True)
     for old in [path for path in others if path != receipt][keep:]:
@@ -195,7 +195,7 @@ def mistakes(arguments: Arguments) -> None:
     if not by_lesson:
         if arguments.receipt:
             collector.write_receipt(arguments.receipt)
-            sweep(arguments.receipt)
+            remove_old_receipts(arguments.receipt)
         return
     print(collector.summarise(config, by_lesson), flush=True)
     raise LessonErrors([error for errors in by_lesson.values() for error in errors])

@@ -47,7 +47,7 @@ def summarise(config: Config, mistakes: Mapping[str, Sequence[LessonError]]) -> 
     """How many lessons failed, in a sentence."""
     folder = Path(config.lessons)
     count = len(lesson_files.slugs(folder)) + len(lesson_files.odd_names(folder))
-    others = "the others are published" if len(mistakes) < count else "none is published anew"
+    others = "the others are published" if len(mistakes) < count else "none was published"
     return f"{len(mistakes)} of {count} lessons failed; {others}." if count > 1 else "The lesson failed."
 
 
