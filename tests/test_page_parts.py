@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from lessonpress.web.page import (
     graphs,
     heatmap,
     lesson_page,
+    page_data,
     program,
     provenance,
     reading,
@@ -222,3 +225,14 @@ def test_a_page_names_the_decompositions_that_ran_or_are_called() -> None:
     }
     expected = ["torch.linalg.cholesky", "torch.nn.init.orthogonal_"]
     assert provenance.list_decompositions(ran, sources) == expected
+
+
+def test_the_scripts_know_the_pages_data_by_the_same_names(project: Path) -> None:
+    """The types that tsc checks, in data.js, have the keys of those that mypy checks, in page_data.py."""
+    text = (project / "templates" / "script" / "data.js").read_text("utf-8")
+    for name, typed in {"Live": page_data.Live, "PageData": page_data.PageData}.items():
+        block = re.findall(rf"@typedef \{{object\}} {name}\n(.*?)\*/", text, re.DOTALL)[0]
+        assert set(re.findall(r"@property \{.*\} \[?(\w+)", block)) == typed.__annotations__.keys()
+    for name, typed in {"Source": page_data.LiveFigure}.items():
+        block = re.findall(rf"@typedef \{{\{{(.*?)\}}.*\}} {name}\b", text)[0]
+        assert set(re.findall(r"(\w+):", block)) == typed.__annotations__.keys()

@@ -18,7 +18,7 @@ from lessonpress.web.page import scripts
 
 PAGE = resources.path("templates") / "script"
 REPLAY = script_modules.REPLAY
-FILES = [*sorted(PAGE.glob("*.js")), *sorted(REPLAY.rglob("*.js"))]
+FILES = [*sorted(PAGE.rglob("*.js")), *sorted(REPLAY.rglob("*.js"))]
 TABLE_ENTRY = re.compile(r"(?<![.\w])(?:op|EXPLAIN)\.\w+")
 
 

@@ -1,9 +1,9 @@
 // Cases: choosing one shows its record. What a reader moves shows in the same figures, marked as live.
-import { cellsOf, isVector, keyOf, rowsOf, sections, shownOf } from "./cells.js";
+import { cellsOf, isVector, keyOf, sections, shownOf } from "./cells.js";
 import { chosen } from "./core.js";
 import { data } from "./data.js";
 import { all, one } from "./dom.js";
-import { extremes, finite, largestOf, paintBar, paintHeatmap, scaleWords } from "./figures.js";
+import { extremes, figureKinds, finite, largestOf, scaleWords } from "./figures.js";
 import { exact, numeric, short } from "./numbers.js";
 import { computing, now, watchers } from "./state.js";
 
@@ -36,25 +36,14 @@ const keep = (figure) => {
   if (originals.has(figure)) return;
   const range = rangeOfFigure(figure);
   if (range) range.dataset.recorded ??= range.textContent;
-  const picture = one("svg[data-frame]", figure);
-  originals.set(figure, {
-    cells: cellsOf(figure).map((cell) => cell.textContent),
-    paths: picture ? all("path", picture).map((path) => path.cloneNode()) : null,
-    words: picture?.getAttribute("aria-label"),
-    bars: all(".bar rect", figure).map((rect) => ["x", "width", "class"].map((name) => rect.getAttribute(name))),
-  });
+  const pictures = figureKinds.map(({ selector, copy }) => one(selector, figure) && copy(one(selector, figure)));
+  originals.set(figure, { cells: cellsOf(figure).map((cell) => cell.textContent), pictures });
 };
 const restore = (figure) => {
   const kept = originals.get(figure);
   if (!kept) return;
   cellsOf(figure).forEach((cell, i) => (cell.textContent = kept.cells[i]));
-  const picture = one("svg[data-frame]", figure);
-  if (picture) {
-    all("path", picture).forEach((path) => path.remove());
-    picture.append(...kept.paths.map((path) => path.cloneNode()));
-    picture.setAttribute("aria-label", kept.words);
-  }
-  all(".bar rect", figure).forEach((rect, i) => ["x", "width", "class"].forEach((name, n) => kept.bars[i][n] !== null && rect.setAttribute(name, kept.bars[i][n])));
+  figureKinds.forEach(({ selector, restore: put }, i) => kept.pictures[i] && put(one(selector, figure), kept.pictures[i]));
   const range = rangeOfFigure(figure);
   if (range) range.textContent = range.dataset.recorded;
 };
@@ -65,16 +54,9 @@ const paint = (figure, span) => {
   keep(figure);
   const lines = shownOf(figure, computed.numbers, computed.shape);
   cellsOf(figure).forEach((cell, i) => (cell.textContent = short(lines.flat()[i], computed.whole)));
-  if (isVector(figure)) {
-    rowsOf(figure).forEach((line, i) => paintBar(line, lines[0][i], ...span));
-    return;
-  }
   const largest = Math.max(recordedScale(kind, at), largestOf(computed.numbers));
-  const picture = one("svg[data-frame]", figure);
-  if (picture) {
-    paintHeatmap(picture, lines, largest);
-    picture.setAttribute("aria-label", `Live values. ${extremes(computed.numbers)}.`);
-  }
+  const shown = { lines, numbers: computed.numbers, largest, span };
+  figureKinds.forEach(({ selector, paint: redraw }) => one(selector, figure) && redraw(one(selector, figure), shown));
   const range = rangeOfFigure(figure);
   if (range) range.textContent = `${scaleWords(computed.numbers, largest)} · ${extremes(computed.numbers)}`;
 };

@@ -1,17 +1,28 @@
-// Heatmaps, bars and tables with other numbers than those they came with; drawn just as they were at first.
-import { all, draw, one } from "./dom.js";
+// Figures with other numbers than those they came with, and the words beside them.
+import { draw } from "./dom.js";
 import { cellPaths, cellSide } from "./heatmap.js";
 import { short } from "./numbers.js";
 
+/**
+ * A kind of figure, as a page redraws it; each file in figure_kinds/ adds one.
+ * @typedef {object} FigureKind
+ * @property {string} selector finds the picture in a figure that is of this kind
+ * @property {(picture: any) => any} copy what the page came with
+ * @property {(picture: any, copy: any) => void} restore puts it back
+ * @property {(picture: any, shown: Shown) => void} paint draws other numbers
+ */
+/**
+ * @typedef {object} Shown
+ * @property {number[][]} lines the numbers that the figure shows, row by row
+ * @property {number[]} numbers all numbers of the array
+ * @property {number} largest the magnitude of the full scale of the array
+ * @property {[low: number, high: number]} span the scale that all vectors of the case share
+ */
+/** @type {FigureKind[]} */
+export const figureKinds = [];
 export const finite = (values) => values.filter(Number.isFinite);
 export const largestOf = (values) => finite(values).reduce((most, v) => Math.max(most, Math.abs(v)), 0);
-const cellElements = (lines, frame, largest) => cellPaths(lines, frame, largest).map((attributes) => draw("path", attributes));
-export const paintHeatmap = (svg, lines, largest) => {
-  all("path", svg).forEach((path) => path.remove());
-  svg.append(...cellElements(lines, svg.dataset.frame.split(" ").map(Number), largest));
-  const cursor = one(".cursor", svg);
-  if (cursor) svg.append(cursor);
-};
+export const cellElements = (lines, frame, largest) => cellPaths(lines, frame, largest).map((attributes) => draw("path", attributes));
 // A heatmap of its own, with places counted along both axes.
 export const heatmap = (lines, largest, words) => {
   const side = cellSide(lines[0].length);
@@ -33,14 +44,3 @@ export const extremes = (values) => {
   return kept.length ? `Min ${short(Math.min(...kept))} · Max ${short(Math.max(...kept))}` : "No finite value";
 };
 export const scaleWords = (values, largest) => (Math.min(0, ...finite(values)) < 0 ? `Scale −${short(largest)} to ${short(largest)}` : `Scale 0 to ${short(largest)}`);
-// Bars from zero on a scale from `low` to `high`.
-const percentAlong = (value, low, high) => (high > low ? (100 * (value / 2 - low / 2)) / (high / 2 - low / 2) : 0);
-export const paintBar = (line, value, low, high) => {
-  const number = Number.isFinite(value) ? value : 0;
-  const [from, to] = [percentAlong(0, low, high), percentAlong(number, low, high)].sort((a, b) => a - b);
-  const [base, bar] = all("rect", line);
-  base.setAttribute("x", from === to ? from + "%" : percentAlong(0, low, high) + "%");
-  bar.setAttribute("x", from + "%");
-  bar.setAttribute("width", to - from + "%");
-  bar.setAttribute("class", number > 0 ? "above" : number < 0 ? "below" : "at");
-};

@@ -31,8 +31,8 @@ class LiveFigure(TypedDict):
 class LiveMetric(TypedDict):
     """A statistic of a figure, which is named by its kind and place."""
 
-    value: str
-    of: tuple[Literal["matrices", "vectors"], int]
+    statistic: str
+    figure: tuple[Literal["matrices", "vectors"], int]
 
 
 class LiveControl(TypedDict):

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from lessonpress.replay import operations, replay
 from lessonpress.replay.statistics import STATISTICS
 from lessonpress.worker import recorded
 
+if TYPE_CHECKING:
+    from lessonpress.web.page.page_data import Live, LiveControl, LiveFigure, LiveMetric, PackedArray
+
 _DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.DOTALL)
 
 
 def make_live_data(
     captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], experiment: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
+) -> Live | None:
     """The data with which a page runs the cases (the execution, without cases), or None where it cannot.
 
     `built` is what `replay.replay_runs` made of the capture, `experiment` the recipe's, as plain data. The answer holds
@@ -33,24 +36,22 @@ def make_live_data(
     run = recorded.Runs(captured)[case]
     program = playable["program"]
     record = (experiment or {}).get("record") or {}
-    figures = {
-        kind: [_figure(run, entry, frozenset(program["ports"])) for entry in record.get(kind) or []]
-        for kind in ("matrices", "vectors")
-    }
+    ports = frozenset(program["ports"])
     return {
         "program": program,
         "families": {name: operations.TABLE[name].family for name in program["operations"]},
-        "tensors": _packed(playable["tensors"]),
-        "cases": {name: {kind: _packed(group) for kind, group in groups.items()}
+        "tensors": _pack_all(playable["tensors"]),
+        "cases": {name: {"inputs": _pack_all(groups["inputs"]), "tensors": _pack_all(groups["tensors"])}
                   for name, groups in playable["cases"].items()},
-        **figures,
-        "metrics": [_metric(entry, record) for entry in record.get("metrics") or []],
+        "matrices": [_locate_figure(run, entry, ports) for entry in record.get("matrices") or []],
+        "vectors": [_locate_figure(run, entry, ports) for entry in record.get("vectors") or []],
+        "metrics": [_find_metric(entry, record) for entry in record.get("metrics") or []],
         "modules": dict(_modules(run.run, program["ports"])),
-        "control": _control((experiment or {}).get("control"), playable["cases"][case]["inputs"]),
+        "control": _make_control((experiment or {}).get("control"), playable["cases"][case]["inputs"]),
     }  # fmt: skip
 
 
-def pack(recorded_array: Mapping[str, Any]) -> list[Any]:
+def pack(recorded_array: Mapping[str, Any]) -> PackedArray:
     """An array as `[dtype, shape, text]`: base64 of little-endian numbers, as float32 where that loses nothing.
 
     First come the lowest bytes of all numbers, last their highest, which compresses better. Integers and bools stand
@@ -58,14 +59,14 @@ def pack(recorded_array: Mapping[str, Any]) -> list[Any]:
     """
     dtype, shape = recorded_array["dtype"], recorded_array["shape"]
     if "float" not in dtype:
-        return [dtype, shape, [int(value) for value in recorded_array["values"]]]
+        return (dtype, shape, [int(value) for value in recorded_array["values"]])
     wide = np.array([_number(value) for value in recorded_array["values"]], dtype="<f8")
     with np.errstate(over="ignore"):
         narrow = wide.astype("<f4")
     exact = np.array_equal(narrow.astype("<f8"), wide, equal_nan=True)
     numbers = narrow if exact else wide
     planes = np.frombuffer(numbers.tobytes(), dtype=np.uint8).reshape(-1, numbers.itemsize).T
-    return ["float32" if exact else "float64", shape, base64.b64encode(planes.tobytes()).decode()]
+    return ("float32" if exact else "float64", shape, base64.b64encode(planes.tobytes()).decode())
 
 
 def unpack(packed: Sequence[Any]) -> operations.Array:
@@ -87,7 +88,7 @@ def read_inputs(html: str) -> dict[str, dict[str, operations.Array]]:
             for case, groups in alive["cases"].items()}  # fmt: skip
 
 
-def _packed(group: Mapping[str, Any]) -> dict[str, Any]:
+def _pack_all(group: Mapping[str, Any]) -> dict[str, PackedArray]:
     return {name: pack(array) for name, array in group.items()}
 
 
@@ -95,12 +96,13 @@ def _number(value: Any) -> float:
     return float(value["float"]) if isinstance(value, dict) else float(value)
 
 
-def _figure(run: recorded.Run, entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any] | None:
+def _locate_figure(run: recorded.Run, entry: Mapping[str, Any], known: frozenset[str]) -> LiveFigure | None:
     """Which elements of which ports a recorded array consists of."""
     address = str(entry["tensor"])
     parsed = recorded.parse(address)
-    ports = [_port(run, struct, parsed, number) for number, struct in _structs(run, parsed, address)]
-    if not ports or not all(port in known for port in ports):
+    named = [_port(run, struct, parsed, number) for number, struct in _structs(run, parsed, address)]
+    ports = [port for port in named if port is not None and port in known]
+    if not ports or len(ports) < len(named):
         return None
     whole = run[address]
     places = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
@@ -151,16 +153,17 @@ def _modules(run: Mapping[str, Any], ports: Sequence[str]) -> Iterator[tuple[str
             yield layer, given
 
 
-def _metric(entry: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _find_metric(entry: Mapping[str, Any], record: Mapping[str, Any]) -> LiveMetric | None:
     """A statistic of a recorded array, by the array's kind and place; None for a function of checks.py."""
-    for kind in ("matrices", "vectors"):
+    kinds: tuple[Literal["matrices", "vectors"], ...] = ("matrices", "vectors")
+    for kind in kinds:
         for at, array in enumerate(record.get(kind) or []):
             if array["id"] == entry["of"] and entry["value"] in STATISTICS:
-                return {"statistic": entry["value"], "figure": [kind, at]}
+                return {"statistic": entry["value"], "figure": (kind, at)}
     return None
 
 
-def _control(control: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
+def _make_control(control: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> LiveControl | None:
     """The arrays that a reader may move first, and how far."""
     if not control:
         return None

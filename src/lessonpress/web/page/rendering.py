@@ -69,7 +69,7 @@ def make_script(*parts: str) -> Markup:
 def warm() -> None:
     """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
     _environment().get_template("lesson.html.jinja")
-    for path in sorted((templates_folder() / "script").glob("*.js")):
+    for path in sorted((templates_folder() / "script").rglob("*.js")):
         shrink.shrink(script_modules.read_module(path).text)
 
 

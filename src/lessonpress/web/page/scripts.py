@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -11,14 +11,24 @@ from lessonpress.core import script_modules
 from lessonpress.replay.operations import script
 from lessonpress.web.page import rendering
 
+if TYPE_CHECKING:
+    from lessonpress.web.page.page_data import Live
 
-def make_lesson_script(live: Mapping[str, Any] | None, *, questions: bool) -> Markup:
+
+def make_lesson_script(live: Live | None, *, questions: bool) -> Markup:
     """The one script of a lesson's page; `live` is the page's program with its numbers, or None."""
-    entries = ["live" if live else "recorded", *(["predict"] if questions else []), *(["console"] if live else [])]
+    entries = [*list_figure_kinds(), "live" if live else "recorded"]
+    entries += ["predict"] if questions else []
+    entries += ["console"] if live else []
     return rendering.make_script(*join_scripts(entries, live))
 
 
-def join_scripts(entries: list[str], live: Mapping[str, Any] | None) -> list[str]:
+def list_figure_kinds() -> list[str]:
+    """The scripts that redraw figures, one for each kind; a new file is found."""
+    return sorted(f"figure_kinds/{path.stem}" for path in script_modules.page_module("figure_kinds/x").parent.iterdir())
+
+
+def join_scripts(entries: list[str], live: Live | None) -> list[str]:
     """The texts of some of templates/script/ with all that they import, and what the page's program computes with."""
     return script_modules.join_modules(
         map(script_modules.page_module, entries),
@@ -27,7 +37,7 @@ def join_scripts(entries: list[str], live: Mapping[str, Any] | None) -> list[str
     )
 
 
-def _computed(live: Mapping[str, Any]) -> Iterator[str]:
+def _computed(live: Live) -> Iterator[str]:
     """The kernels of the program's operations, and how single numbers of their results arise."""
     known = script.explanations()
     for name in live["program"]["operations"]:
