@@ -17,7 +17,8 @@ INLINE = 10_000  # numbers of one array that stand in the manifest; larger ones 
 SAMPLE = 64
 # What stands before the run in the seed's order of keys.
 EARLY = ("question", "description", "category", "tags", "curator", "attribution", "license", "limitations")
-MATRIX_AXES = ("rows", "columns", "panels")
+# Where a recorded array is read; all else that its entry says is how it is shown, and enters the manifest.
+READ = {"id", "label", "tensor", "select", "reshape"}
 
 
 def make_manifest(
@@ -113,25 +114,21 @@ def _case(shared: recipes.Experiment, case: recipes.Case, found: Mapping[str, An
     out = {
         "id": case.id, "label": case.label or case.id, "target": case.target or shared.target,
         "note": case.note or "",
-        "matrices": [_array(case.id, entry, arrays[entry.id], MATRIX_AXES) for entry in record.matrices],
-        "vectors": [_array(case.id, entry, arrays[entry.id], ("axis",)) for entry in record.vectors],
+        "matrices": [_array(case.id, entry, arrays[entry.id]) for entry in record.matrices],
+        "vectors": [_array(case.id, entry, arrays[entry.id]) for entry in record.vectors],
         "metrics": [{"id": m.id, "label": m.label or m.id, "value": found["metrics"][m.id]} for m in record.metrics],
     }  # fmt: skip
     return {**out, "graph": graph} if graph else out
 
 
-def _array(case: str, entry: Any, array: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
+def _array(case: str, entry: Any, array: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {"id": entry.id, "label": entry.label or entry.id, "dtype": array["dtype"]}
-    values = array["values"] if array["shape"] or "matrices" in axes else [array["values"]]
+    values = array["values"] if array["shape"] else [array["values"]]
     if count_elements(array["shape"]) > INLINE:
         sample = _flat(array["values"])[:SAMPLE]
         values = {"file": name_array_file(case, entry.id), "shape": array["shape"], "sample": sample}
     out["values"] = values
-    for axis in axes:
-        named = getattr(entry, axis)
-        if named:
-            out[axis] = [a.model_dump() for a in named] if isinstance(named, list) else named.model_dump()
-    return out
+    return out | {key: shown for key, shown in entry.model_dump(exclude=READ).items() if shown}
 
 
 def count_elements(shape: Sequence[int]) -> int:
