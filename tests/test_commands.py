@@ -358,10 +358,10 @@ def test_a_report_of_any_folder_removes_nothing_but_verdicts(typed: Typed, monke
 def test_servers_load_while_a_new_lesson_is_read(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a model will run, and where servers are kept; an edit of words loads nothing."""
     loaded: list[str] = []
-    monkeypatch.setattr(sandbox, "warm", lambda program, *_: loaded.append(program))
+    monkeypatch.setattr(sandbox, "warm_up", lambda program, *_: loaded.append(program))
     assert typed("hash", SLUG)[0] == 0
     assert loaded == []
-    monkeypatch.setattr(sandbox, "keeps", lambda: True)
+    monkeypatch.setattr(sandbox, "keeps_servers", lambda: True)
     assert typed("hash", SLUG)[0] == 0
     assert set(loaded) == {sandbox.MODEL, sandbox.JUDGE}
     assert typed("render", SLUG)[0] == 0

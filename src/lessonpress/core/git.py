@@ -79,8 +79,8 @@ def list_changes(folder: Path) -> list[tuple[str, str]]:
 
     What HEAD does not hold (staged by `git add`, by a merge or a stash) is none of them.
     """
-    listing = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "--diff-filter=MDT", "HEAD", "--",
-                ".")  # fmt: skip
+    listing = _git(folder, "diff", "--name-status", "-z", "--no-renames", "--relative", "--diff-filter=MDT", "HEAD",
+                   "--", ".")  # fmt: skip
     parts = (listing or b"").decode("utf-8", "replace").split("\0")
     return list(zip(parts[0::2], parts[1::2], strict=False))
 
