@@ -5,7 +5,7 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup system publish lint test fast bench determinism processors rulegraph schemas reference api clean
+.PHONY: help setup system publish lint test fast bench determinism processors rulegraph schemas reference standards api clean
 
 help: ## Say what there is to make
 	@echo 'make publish   publish every lesson into results/ and name the page to open'
@@ -18,6 +18,7 @@ help: ## Say what there is to make
 	@echo 'make rulegraph draw the rules into README.md'
 	@echo 'make schemas   write the JSON Schemas from the models that they follow'
 	@echo 'make reference write the tables of docs/reference.md from the schema and the example lesson'
+	@echo 'make standards  hold what is published against the validators of RO-Crate, CITATION.cff and XML'
 	@echo 'make api       write pages about the modules into build/api'
 	@echo 'make setup     only prepare .venv (every other target does it when needed)'
 	@echo 'make clean     remove .venv and scratch; results/ stays'
@@ -68,6 +69,10 @@ schemas: setup ## The JSON Schemas of recipe, manifest and settings
 
 reference: setup ## The tables of docs/reference.md
 	@$(PY) scripts/reference.py
+
+standards: ## The standards' own validators on what is published: RO-Crate, CITATION.cff, XML
+	@test -x build/validators/bin/cffconvert || { $${PYTHON:-python3} -m venv build/validators && build/validators/bin/python -m pip install --quiet --requirement scripts/standards.txt; }
+	@build/validators/bin/python scripts/check_standards.py
 
 api: setup ## Pages about the modules, from their docstrings and types
 	@$(PY) scripts/api.py

@@ -2,12 +2,16 @@
 
 import copy
 import hashlib
+import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from lessonpress.revision import provenance
+from tests import tiny
 
 MANIFEST: dict[str, Any] = {
     "slug": "a-lesson", "title": "A title", "description": "", "question": "Why?", "tags": ["x", "y"], "curator": "C",
@@ -129,3 +133,31 @@ def test_a_bare_lesson_has_a_crate_too(missing: str) -> None:
         *known,
         "https://w3id.org/ro/crate/1.1",
     }
+
+
+def test_every_word_of_a_crate_is_in_its_context() -> None:
+    """A key that the context does not define means nothing to a reader of linked data, and is refused by validators."""
+    terms = json.loads((Path(__file__).parent / "data" / "ro-crate-1.1-context.json").read_text())["@context"]
+    crate = provenance.make_crate(MANIFEST, FILES)
+    known = {*terms, *(term for part in crate["@context"] if isinstance(part, dict) for term in part)}
+    kinds = {kind for entity in crate["@graph"] for kind in _listed(entity["@type"])}
+    used = {key for entity in crate["@graph"] for key in entity if not key.startswith("@")} | kinds
+    assert "sha256" in used
+    assert used - known == set()
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def test_a_crate_passes_its_standards_own_validator(tmp_path: Path, project: Path) -> None:
+    """rocrate-validator at REQUIRED level and cffconvert, where `make standards` has installed them."""
+    python = project / "build" / "validators" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("make standards has not installed the validators")
+    config = tiny.at(tmp_path)
+    tiny.published(config, "One")
+    [folder] = [path.parent for path in Path(config.results).glob("models/*/*/identity.json")]
+    done = subprocess.run([python, project / "scripts" / "check_standards.py", folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ": 0 refused" in done.stdout

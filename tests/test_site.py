@@ -8,7 +8,7 @@ import pytest
 
 from lessonpress.build import artifact
 from lessonpress.core import atomic_io, canonical_json
-from lessonpress.core.settings import Config
+from lessonpress.core.settings import Config, Site
 from lessonpress.publishing import site, verify
 from lessonpress.revision import history
 from tests import page_sample, tiny
@@ -182,3 +182,16 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     site.write_site(config)
     for path, text in site.make_pages(Path(config.results), config.site).items():
         assert path.read_text(encoding="utf-8") == text
+
+
+def test_whole_addresses_go_with_the_sites_own(tmp_path: Path) -> None:
+    """The feed and the sitemap would go on leading to an address that the site has given up."""
+    config = published(tmp_path, "one")
+    there = config.model_copy(update={"site": Site(base_url="https://example.org")})
+    site.write_site(there)
+    made = {name for name in ("feed.xml", "sitemap.xml") if (Path(config.results) / name).is_file()}
+    assert made == {"feed.xml", "sitemap.xml"}
+    assert "without a base_url there is no feed.xml and no sitemap.xml" in site.write_site(config)
+    assert not made & {path.name for path in Path(config.results).iterdir()}
+    assert site.write_site(config) == "site: unchanged"
+    assert list(verify.find_page_faults(config)) == []

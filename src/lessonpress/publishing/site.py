@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Generated from schema.py and recipe.py, whose import takes longer than this command.
 SCHEMAS = ("manifest.schema.json", "lesson.schema.json")
+ABSOLUTE = ("feed.xml", "sitemap.xml")  # hold whole addresses: there are none without the site's `base_url`
 ADDED = ("revision", "className", "year")  # what the pages show of a lesson beside fields of its recipe
 
 
@@ -83,12 +84,17 @@ def write_site(config: Config, *, receipt: Path | None = None) -> str:
         wanted = make_pages(results, config.site, memory)
         changed = [path for path, text in wanted.items() if not is_current(path, text)]
         atomic_io.write_all({path: wanted[path] for path in changed})
+        stale = [results / name for name in ABSOLUTE if results / name not in wanted and (results / name).is_file()]
+        for path in stale:
+            path.unlink()
         memory.store(wanted)
     count = len(memory.same.union(wanted))
     if receipt:
         digests = {path.relative_to(results).as_posix(): memory.digests[path] for path in sorted(memory.digests)}
         artifact.write(receipt, memory.base, {"files": digests})
-    return f"site: {len(changed)} of {count} pages changed" if changed else "site: unchanged"
+    removed = f"; without a base_url there is no {' and no '.join(path.name for path in stale)}" if stale else ""
+    said = f"site: {len(changed)} of {count} pages changed" if changed or stale else "site: unchanged"
+    return said + removed
 
 
 def is_current(path: Path, text: str) -> bool:

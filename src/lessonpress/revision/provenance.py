@@ -14,6 +14,8 @@ CRATE, STATEMENT = "ro-crate-metadata.json", "provenance.intoto.json"
 AFTER = (STATEMENT, "SHA256SUMS", "bundle.zip")  # made from the crate, so it can list them but not their digests
 BUILD, BUILDER = "urn:lessonpress:build:lesson:1", "urn:lessonpress:builder:worker"
 PREPARED = ("prepared.json", "prepared.safetensors")
+# RO-Crate 1.1 has no word for a file's digest; this is that of the run crates, whose context version 1.2 took over.
+CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
 FORMATS = {
     "py": "text/x-python", "json": "application/json", "yaml": "application/yaml", "csv": "text/csv",
     "txt": "text/plain", "svg": "image/svg+xml", "html": "text/html", "zip": "application/zip", "md": "text/markdown",
@@ -27,7 +29,7 @@ def make_crate(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[
     entities = [_file(name, data) for name, data in listed.items()]
     entities += [{"@id": name, "@type": "File", "name": name, "encodingFormat": _format(name)} for name in AFTER]
     papers = [_paper(number, paper) for number, paper in enumerate((manifest["milestone"] or {}).get("papers", []), 1)]
-    return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [
+    return {"@context": CONTEXT, "@graph": [
         {"@id": CRATE, "@type": "CreativeWork", "about": {"@id": "./"},
          "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"}},
         _root(manifest, entities, papers), *entities, *_people(manifest), *papers, *_action(manifest, listed),
