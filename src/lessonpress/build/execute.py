@@ -8,11 +8,11 @@ import platform
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from lessonpress import sandbox
 from lessonpress.core import canonical_json
@@ -21,8 +21,14 @@ from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
 from lessonpress.sandbox import capture, worker_errors
 
+if TYPE_CHECKING:
+    from lessonpress.core.records import Isolation
+    from lessonpress.lesson.capture_records import Capture, CaptureProvenance
+    from lessonpress.lesson.records import LessonFile, Plan, SourceRecord
+    from lessonpress.worker.records import Facts, Recorded, WorkerError
 
-def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], bytes]:
+
+def run_lesson(config: Config, source: SourceRecord, folder: Path) -> tuple[Capture, bytes]:
     """The validated capture of one run of the lesson in `folder`, and those of its broken variants by id.
 
     The latter are JSON as the worker wrote it: only the judge reads them, who is confined as the worker is. Raises
@@ -44,46 +50,47 @@ def run_lesson(config: Config, source: Mapping[str, Any], folder: Path) -> tuple
     try:
         facts, answer = (capture.loads(line) for line in ended.lines[:2])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            place = find_recipe_place(answer["error"], plan, folder)
-            raise worker_errors.lesson_error(answer["error"], folder, what, ended, place)
-        recorded = capture.read_answer(answer, plan, files)
+            error = cast("WorkerError", answer["error"])
+            raise worker_errors.lesson_error(error, folder, what, ended, find_recipe_place(error, plan, folder))
+        recorded = cast("Recorded", capture.read_answer(answer, plan, files))
         if len(ended.lines) != 3:
             raise worker_errors.process_error(folder, what, ended)
-    except capture.Malformed as error:
-        raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {error}",
+    except capture.Malformed as malformed:
+        raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {malformed}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
-    captured = {"schema": 1, "slug": source["slug"], **recorded, "provenance": make_provenance(facts, ended)}
+    captured: Capture = {"schema": 1, "slug": source["slug"], "runs": recorded["runs"], "modules": recorded["modules"],
+                         "blobs": recorded["blobs"], "provenance": make_provenance(facts, ended)}  # fmt: skip
     return captured, ended.lines[2]
 
 
-def find_recipe_place(told: Mapping[str, Any], plan: Mapping[str, Any], folder: Path) -> str:
+def find_recipe_place(error: WorkerError, plan: Plan, folder: Path) -> str:
     """The recipe's line that a mistake belongs to when no line of the lesson's code took part in it."""
     read = reader.read(folder)
     mutants = [mutant["id"] for mutant in plan["mutants"]]
-    if told.get("mutant") in mutants:
-        return read.error(("mutants", mutants.index(told["mutant"])), "").where
-    number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == told.get("run")), 0)
-    key = (str(told["key"]),) if told.get("key") else ()
+    if (mutant := error.get("mutant")) in mutants:
+        return read.error(("mutants", mutants.index(mutant)), "").where
+    number = next((i for i, run in enumerate(plan["runs"]) if run["id"] == error.get("run")), 0)
+    key = (str(error["key"]),) if error.get("key") else ()
     args = read.setting_place(number, "args")
     path: tuple[str | int, ...] = {
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.setting_place(number, "parameters", *key),
         "inputs": read.setting_place(number, "inputs", *key), "call": read.setting_place(number, "inputs"),
         "weights": read.setting_place(number, "weights"), "prepare": ("prepare",),
-    }.get(str(told.get("stage")), ())  # fmt: skip
+    }.get(str(error.get("stage")), ())  # fmt: skip
     return read.error(path, "").where
 
 
-def select_readable(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def select_readable(source: SourceRecord) -> list[LessonFile]:
     """The files that a run may read: all but the recipe and the checks.
 
-    What a run hangs on is then what its key is made of: other words or checks are no reason to run again.
+    A run then depends on nothing but what its key is made of: other words or checks are no reason to run again.
     """
     left = {reader.RECIPE, source["plan"]["checks"]}
     return [file for file in source["files"] if file["path"] not in left]
 
 
-def copy_files(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Path:
+def copy_files(files: Iterable[LessonFile], folder: Path, to: Path) -> Path:
     """Copy exactly the files that were hashed; what the lesson writes beside its source stays in the copy."""
     for file in files:
         path = to / file["path"]
@@ -100,8 +107,8 @@ def copy_files(files: Iterable[Mapping[str, Any]], folder: Path, to: Path) -> Pa
     return to
 
 
-def make_mutants(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
-    """Make a whole lesson for every broken variant, each with its one place changed. Answers the folder of them all."""
+def make_mutants(plan: Plan, copied: Path, to: Path) -> Path:
+    """Make a whole lesson for every broken variant, each with its one place changed. Returns the folder of them all."""
     to.mkdir()
     for mutant in plan["mutants"]:
         shutil.copytree(copied, to / mutant["id"])
@@ -111,8 +118,8 @@ def make_mutants(plan: Mapping[str, Any], copied: Path, to: Path) -> Path:
     return to
 
 
-def make_provenance(facts: Mapping[str, Any], ended: sandbox.WorkerResult) -> dict[str, Any]:
-    """Who ran what, where and when; written by the parent, except the facts told before lesson code ran."""
+def make_provenance(facts: Facts, ended: sandbox.WorkerResult) -> CaptureProvenance:
+    """Who ran what, where and when; written by the parent, except the facts sent before lesson code ran."""
     return {
         "capturedAt": read_clock(), "productRevision": read_commit(), "python": platform.python_version(),
         "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")),
@@ -121,7 +128,7 @@ def make_provenance(facts: Mapping[str, Any], ended: sandbox.WorkerResult) -> di
                      "nnpack": facts.get("nnpack"), "kernels": facts.get("kernels"), "flushDenormal": False},
         "cpu": {"machine": str(facts.get("machine")), "capability": str(facts.get("capability"))},
         "host": {"system": platform.system(), "kernel": platform.release(), "user": os.getuid()},
-        "isolation": ended.isolation(),
+        "isolation": cast("Isolation", ended.isolation()),
     }  # fmt: skip
 
 
@@ -134,11 +141,11 @@ def read_clock() -> str:
 
 def read_commit() -> str | None:
     """The commit of the repository in which the lessons lie, or None outside git."""
-    return _commit(Path.cwd())
+    return _read_commit_of(Path.cwd())
 
 
 @functools.cache
-def _commit(folder: Path) -> str | None:
+def _read_commit_of(folder: Path) -> str | None:
     try:
         done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=10,
                               check=False)

@@ -15,7 +15,8 @@ from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
 
 if TYPE_CHECKING:
-    from lessonpress.lesson.records import SourceRecord
+    from lessonpress.lesson.capture_records import Capture
+    from lessonpress.lesson.records import Cases, SourceRecord, Verdict
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,30 @@ class LessonBuild:
     def artifact(self, name: str) -> Artifact:
         """One of its artifacts by file name. Raises LessonError where it is missing or not whole."""
         if name not in self.known:
-            found = artifact.read(self.folder / name)
-            if found is None:
+            whole = artifact.read(self.folder / name)
+            if whole is None:
                 raise LessonError(str(self.folder / name), "the file is missing, or not as it was written", "",
                                   "Run `snakemake --cores 1`, which makes it.")  # fmt: skip
-            self.known[name] = found
+            self.known[name] = whole
         return self.known[name]
 
     def body(self, name: str) -> Mapping[str, Any]:
         """The content of one of its artifacts. Raises LessonErrors where the lesson has mistakes."""
-        found = self.artifact(name)
-        found.raise_mistakes()
-        return found.body
+        whole = self.artifact(name)
+        whole.raise_mistakes()
+        return whole.body
+
+    # An artifact is as its step has written it, or it is not whole: so its content has the form of that step's record.
 
     @functools.cached_property
     def source(self) -> SourceRecord:
         """What the lesson is, as `hash` wrote it down."""
         return cast("SourceRecord", self.body("source.json"))
+
+    @property
+    def capture(self) -> Capture:
+        """What the worker recorded of the lesson's runs."""
+        return cast("Capture", self.body("capture.json"))
 
     @functools.cached_property
     def lesson(self) -> reader.Lesson:
@@ -69,12 +77,12 @@ class LessonBuild:
         return reader.reopen(self.source_dir, self.source)
 
     @property
-    def cases(self) -> Mapping[str, Any]:
+    def cases(self) -> Cases:
         """What was recorded of every case."""
-        return self.body("cases.json")
+        return cast("Cases", self.body("cases.json"))
 
     @property
-    def checks(self) -> list[Mapping[str, Any]]:
+    def checks(self) -> list[Verdict]:
         """The verdicts of the lesson's checks."""
         return list(self.body("checks.json")["checks"])
 
@@ -84,7 +92,7 @@ class LessonBuild:
 
     def digest(self, name: str) -> str:
         """A digest of a file in its folder: of an artifact, or of a file that lies beside one that is known."""
-        for found in self.known.values():
-            if name in found.beside:
-                return found.beside[name]
+        for known in self.known.values():
+            if name in known.beside:
+                return known.beside[name]
         return self.artifact(name).digest

@@ -116,7 +116,7 @@ class State:
     def _agrees(self, slug: str, found: Artifact) -> bool:
         """Whether a receipt says what is published: its revision is there, and is the one that was published last."""
         revision, folder = found.body.get("revision"), self.config.published(slug)
-        there = bool(found.mistakes) or ((folder / str(revision)).is_dir() and revision == _latest(folder))
+        there = bool(found.mistakes) or ((folder / str(revision)).is_dir() and revision == _read_latest(folder))
         return there and found.body.get("key") == self.key(slug)
 
     def _stands(self, found: Artifact) -> bool:
@@ -144,7 +144,7 @@ def is_ahead(path: Path) -> bool:
         return False
 
 
-def _latest(folder: Path) -> str | None:
+def _read_latest(folder: Path) -> str | None:
     """The revision that a history names last: what stands for the lesson, whatever stood for it before."""
     try:
         return str(json.loads((folder / "revisions.json").read_bytes())["revisions"][-1]["revision"])
@@ -188,14 +188,14 @@ def make_options(config: Config, configured: Mapping[str, Any]) -> str:
         own = parse_settings(configured)
     except LessonError:
         own = Config()
-    told, known = _flat(config.model_dump()), _flat(own.model_dump())
+    told, known = _flatten(config.model_dump()), _flatten(own.model_dump())
     return "".join(f" --set {shlex.quote(f'{key}={value}')}" for key, value in told.items() if known[key] != value)
 
 
-def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+def _flatten(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, part in value.items():
-        out |= _flat(part, f"{at}{key}.") if isinstance(part, Mapping) else {f"{at}{key}": part}
+        out |= _flatten(part, f"{at}{key}.") if isinstance(part, Mapping) else {f"{at}{key}": part}
     return out
 
 

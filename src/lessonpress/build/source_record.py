@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.lesson import input_specs, plan, reader, trained_weights, validation_messages
 from lessonpress.lesson.recipe import PROSE, WORDS
 
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Digests, LessonFile, Plan, RecipeDocument, SourceRecord
 
-def hash_lesson(folder: Path) -> tuple[dict[str, Any], str | None]:
-    """What the lesson in `folder` is, with its recipe as it was read: `source` and `document`. Runs no lesson code.
+Yaml: TypeAlias = Any  # a part of a recipe as YAML gives it
 
-    Answers a warning too, where the lesson's prepared weights are older than what they are made from.
+
+def hash_lesson(folder: Path) -> tuple[SourceRecord, str | None]:
+    """What the lesson in `folder` is, with its recipe as it was read. Runs no lesson code.
+
+    Also returns a warning where the lesson's trained weights are older than what they are made from.
     """
     read = reader.read(folder)
-    return {**make_source_record(read), "document": reader.document(read)}, trained_weights.warn_if_outdated(read)
+    document = cast("RecipeDocument", reader.kept(read))
+    return {**make_source_record(read), "document": document}, trained_weights.warning(read)
 
 
-def make_source_record(read: reader.Lesson) -> dict[str, Any]:
-    """What a lesson is: `{slug, files, digests: {source, recipe, prose, checks}, plan}`.
+def make_source_record(read: reader.Lesson) -> SourceRecord:
+    """What a lesson is, without its recipe's text.
 
     The digests part the lesson by what a change means: `source` is all code but the checks, `recipe` what runs and is
     recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together,
     and for weights that are asked for and were not prepared.
     """
-    planned = plan.plan_runs(read.recipe)
+    planned = cast("Plan", plan.plan_runs(read.recipe))
     misfits = (*find_misfits(read, planned), *trained_weights.find_faults(read, planned))
     # Cases inherit each other's mistakes.
     mistakes = {error.message(): error for error in islice(misfits, validation_messages.MAX_MISTAKES)}
@@ -40,23 +46,23 @@ def make_source_record(read: reader.Lesson) -> dict[str, Any]:
     code = [(f["path"], f["sha256"]) for f in files if f["path"] not in (checks, reader.RECIPE)]
     document = read.places.value
     words = {key: document.get(key) for key in PROSE if key in document}
-    words["experiment"] = _texts(document.get("experiment"))
+    words["experiment"] = _extract_texts(document.get("experiment"))
     words["mutants"] = [mutant.sentence for mutant in read.recipe.mutants]
-    digests = {
+    digests: Digests = {
         "source": canonical_json.digest_files(code), "prose": canonical_json.digest_of(plan.to_json(words)),
-        "recipe": canonical_json.digest_of(plan.to_json(_without_texts(document))),
+        "recipe": canonical_json.digest_of(plan.to_json(_drop_texts(document))),
         "checks": canonical_json.digest(read.files[checks]) if checks else None,
     }  # fmt: skip
     return {"schema": 1, "slug": read.recipe.slug, "files": files, "digests": digests, "plan": planned}
 
 
-def list_files(read: reader.Lesson) -> list[dict[str, Any]]:
-    """The lesson's files: `[{path, sha256, bytes}]`."""
+def list_files(read: reader.Lesson) -> list[LessonFile]:
+    """The lesson's files with their digests."""
     return [{"path": name, "sha256": canonical_json.digest(data), "bytes": len(data)}
             for name, data in read.files.items()]  # fmt: skip
 
 
-def find_misfits(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[LessonError]:
+def find_misfits(read: reader.Lesson, planned: Plan) -> Iterator[LessonError]:
     """Every input and parameter of the plan whose values do not fit its shape or dtype, at the recipe's line."""
     for number, run in enumerate(planned["runs"]):
         for name, spec in run["inputs"]:
@@ -67,28 +73,28 @@ def find_misfits(read: reader.Lesson, planned: Mapping[str, Any]) -> Iterator[Le
             yield from (read.error(at, f.seen, f.expected, f.fix) for f in input_specs.find_faults(spec, shaped=False))
 
 
-def _without_texts(document: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_texts(document: Mapping[str, Yaml]) -> dict[str, Yaml]:
     out = {key: value for key, value in document.items() if key not in PROSE}
     if isinstance(out.get("experiment"), dict):
-        out["experiment"] = _stripped(out["experiment"])
+        out["experiment"] = _strip_texts(out["experiment"])
     if out.get("mutants"):
         out["mutants"] = [{key: part for key, part in mutant.items() if key != "sentence"} for mutant in out["mutants"]]
     return out
 
 
-def _stripped(value: Any) -> Any:
+def _strip_texts(value: Yaml) -> Yaml:
     """A recipe part without its words (titles, labels, notes)."""
     if isinstance(value, dict):
-        return {k: _stripped(v) for k, v in value.items() if not (k in WORDS and isinstance(v, str))}
-    return [_stripped(item) for item in value] if isinstance(value, list) else value
+        return {k: _strip_texts(v) for k, v in value.items() if not (k in WORDS and isinstance(v, str))}
+    return [_strip_texts(item) for item in value] if isinstance(value, list) else value
 
 
-def _texts(value: Any) -> Any:
+def _extract_texts(value: Yaml) -> Yaml:
     """The words of a recipe part, in their places."""
     if isinstance(value, dict):
-        found = {k: v if k in WORDS and isinstance(v, str) else _texts(v) for k, v in value.items()}
-        return {k: v for k, v in found.items() if v is not None} or None
+        texts = {k: v if k in WORDS and isinstance(v, str) else _extract_texts(v) for k, v in value.items()}
+        return {k: v for k, v in texts.items() if v is not None} or None
     if isinstance(value, list):
-        items = [_texts(item) for item in value]
+        items = [_extract_texts(item) for item in value]
         return items if any(item is not None for item in items) else None
     return None

@@ -63,11 +63,11 @@ def open_build(config: Config, slug: str, key: str | None = None) -> LessonBuild
     """
     now = code_digest.compute_present_key(config, slug)
     if key not in (None, now):
-        raise _changed(config, slug)
+        raise _make_change_error(config, slug)
     return LessonBuild(config, slug, now)
 
 
-def _changed(config: Config, slug: str) -> RetryableError:
+def _make_change_error(config: Config, slug: str) -> RetryableError:
     return RetryableError(os.path.relpath(config.lesson(slug)), "the lesson has changed since the run began", "",
                           "Run the same command again.")  # fmt: skip
 
@@ -80,14 +80,14 @@ def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> 
     """
     step = STEPS[name]
     for each in step.after:
-        _needed(work, each)
+        _require_result(work, each)
     mistakes = next(filter(None, (work.artifact(STEPS[each].file).mistakes for each in step.after)), ())
-    made_from = _made_from(work, step)
+    made_from = _digest_inputs(work, step)
     if mistakes:
         _write(work, step, made_from, Made({}), mistakes)
         return Done(mistakes=mistakes, passed_over=True)
     again = name in os.environ.get(variables.AGAIN, "").split(",") if again is None else again
-    if not again and (found := _standing(work, step, made_from) or _earlier(work, step, made_from)):
+    if not again and (found := _read_present(work, step, made_from) or _take_earlier(work, step, made_from)):
         work.known[step.file] = found
         return Done(mistakes=found.mistakes, passed_over=True)
     try:
@@ -116,20 +116,20 @@ def perform_all(work: LessonBuild, last: StepName = "render") -> list[str]:
     return said
 
 
-def _needed(work: LessonBuild, name: StepName) -> None:
+def _require_result(work: LessonBuild, name: StepName) -> None:
     """See to it that a step's result is there, whole, and made from what it should be."""
     step = STEPS[name]
     if step.file not in work.known:
         for each in step.after:
-            _needed(work, each)
-        found = _standing(work, step, _made_from(work, step))
+            _require_result(work, each)
+        found = _read_present(work, step, _digest_inputs(work, step))
         if found is None:
             perform(work, name, again=False)
         else:
             work.known[step.file] = found
 
 
-def _made_from(work: LessonBuild, step: Step) -> str:
+def _digest_inputs(work: LessonBuild, step: Step) -> str:
     """The digest of all that a step's result follows from."""
     before = [work.known[STEPS[each].file] for each in step.after]
     if any(found.mistakes for found in before):
@@ -138,13 +138,13 @@ def _made_from(work: LessonBuild, step: Step) -> str:
     return canonical_json.digest_of([step.name, code_digest.digest_step(step.name), around, step.inputs(work)])
 
 
-def _standing(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
+def _read_present(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
     """The result that is there already, where it is whole and of the right things; a mistake is one too."""
     found = artifact.read(work.folder / step.file)
     return found if found and found.made_from == made_from else None
 
 
-def _earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
+def _take_earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
     """The same result of another state of the lesson, copied from there.
 
     Not where it is a mistake: that names lines, which may be others now.
@@ -160,7 +160,7 @@ def _earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
 def has_earlier_result(work: LessonBuild, name: StepName) -> bool:
     """Whether a step's result is there, or could be taken over from another state of the lesson."""
     step = STEPS[name]
-    made_from = _made_from(work, step)
+    made_from = _digest_inputs(work, step)
     candidates = [work.folder / step.file, *work.folder.parent.glob(f"{'?' * code_digest.KEY}/{step.file}")]
     return any(artifact.read_made_from(path) == made_from for path in candidates)
 
@@ -181,7 +181,7 @@ def _write(
 def _require_unchanged(work: LessonBuild) -> None:
     """A mistake is a state's own only if the files are still those of the state."""
     if code_digest.compute_present_key(work.config, work.slug) != work.key:
-        raise _changed(work.config, work.slug)
+        raise _make_change_error(work.config, work.slug)
 
 
 def _hash(work: LessonBuild) -> Made:
@@ -190,17 +190,17 @@ def _hash(work: LessonBuild) -> Made:
     body, warning = source_record.hash_lesson(work.source_dir)
     files = [(file["path"], file["sha256"]) for file in body["files"]]
     if code_digest.compute_key(work.config, files) != work.key:
-        raise _changed(work.config, work.slug)
+        raise _make_change_error(work.config, work.slug)
     return Made(body, words=warning)
 
 
-def _run(work: LessonBuild) -> list[Any]:
+def _list_run_inputs(work: LessonBuild) -> list[Any]:
     """What the runs depend on: the plan of them, and every file but recipe and checks."""
-    plan = {key: part for key, part in work.source["plan"].items() if key not in NOT_RUN}
+    plan = work.source["plan"]
+    runs = {key: part for key, part in plan.items() if key not in NOT_RUN}
     # Which checks a variant is to break is a matter of judging it.
-    variants = [{key: part for key, part in mutant.items() if key != "breaks"}
-                for mutant in work.source["plan"]["mutants"]]  # fmt: skip
-    return [{**plan, "mutants": variants}, work.source["digests"]["source"]]
+    variants = [{key: part for key, part in mutant.items() if key != "breaks"} for mutant in plan["mutants"]]
+    return [{**runs, "mutants": variants}, work.source["digests"]["source"]]
 
 
 def _execute(work: LessonBuild) -> Made:
@@ -224,16 +224,16 @@ def _load_ahead(config: Config) -> None:
         rendering.warm()
 
 
-def _record_inputs(work: LessonBuild) -> list[Any]:
+def _list_record_inputs(work: LessonBuild) -> list[Any]:
     """What the record depends on: the runs, what is to be recorded of them, and the lesson's own metrics."""
-    experiment = _without_words(work.source["document"]["value"].get("experiment"))
+    experiment = _drop_words(work.source["document"]["value"].get("experiment"))
     return [work.digest("capture.json"), experiment, work.source["digests"]["checks"], work.source["digests"]["source"]]
 
 
-def _without_words(value: Any) -> Any:
+def _drop_words(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _without_words(part) for k, part in value.items() if k not in WORDS or not isinstance(part, str)}
-    return [_without_words(part) for part in value] if isinstance(value, list) else value
+        return {k: _drop_words(part) for k, part in value.items() if k not in WORDS or not isinstance(part, str)}
+    return [_drop_words(part) for part in value] if isinstance(value, list) else value
 
 
 def _record(work: LessonBuild) -> Made:
@@ -244,7 +244,7 @@ def _record(work: LessonBuild) -> Made:
     return Made(cases, {"cases.csv": table.encode()})
 
 
-def _check_inputs(work: LessonBuild) -> list[Any]:
+def _list_check_inputs(work: LessonBuild) -> list[Any]:
     """What the verdicts depend on: the runs, with the variants', the checks, and which variants break which."""
     breaks = [[mutant["id"], mutant["breaks"]] for mutant in work.source["document"]["value"].get("mutants") or []]
     digests = work.source["digests"]
@@ -258,7 +258,7 @@ def _check(work: LessonBuild) -> Made:
     return Made({"checks": check.judge_checks(work.config, work.lesson, captured, mutants)})
 
 
-def _render_inputs(work: LessonBuild) -> list[Any]:
+def _list_render_inputs(work: LessonBuild) -> list[Any]:
     files = [[file["path"], file["sha256"]] for file in work.source["files"]]
     made = ("capture.json", "cases.json", "cases.csv", "checks.json")
     return [files, canonical_json.digest_of(work.source), *(work.digest(name) for name in made)]
@@ -274,11 +274,11 @@ def _render(work: LessonBuild) -> Made:
 
 STEPS: Mapping[StepName, Step] = {
     "hash": Step("hash", "source.json", (), (), lambda work: [work.key], _hash),
-    "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _run, _execute),
-    "record": Step("record", "cases.json", ("cases.csv",), ("hash", "execute"), _record_inputs, _record),
-    "check": Step("check", "checks.json", (), ("hash", "execute"), _check_inputs, _check),
-    "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"), _render_inputs,
-                   _render),
+    "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _list_run_inputs, _execute),
+    "record": Step("record", "cases.json", ("cases.csv",), ("hash", "execute"), _list_record_inputs, _record),
+    "check": Step("check", "checks.json", (), ("hash", "execute"), _list_check_inputs, _check),
+    "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"),
+                   _list_render_inputs, _render),
 }  # fmt: skip
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
+
+Real: TypeAlias = float | int | Literal["NaN", "Infinity", "-Infinity"]
 
 
 class Isolation(TypedDict):
@@ -21,3 +23,11 @@ class Isolation(TypedDict):
     limits: dict[str, int]
     missing: dict[str, str]
     ended: str
+
+
+class ReplayCertificate(TypedDict):
+    """Whether the published graph reproduces what was recorded, and how closely."""
+
+    covered: bool
+    maxDifference: Real | None
+    uncovered: list[str]

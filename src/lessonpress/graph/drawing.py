@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lessonpress.graph.layout import CARDS, Box, Frame, Label, Loop, Placement, Point, Route, format_shape, text
 
-Layer = Mapping[str, Any]
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Connection, Layer
+
 NAMED = 40  # the text alternative names so many nodes at most
 
-# Four families after Okabe and Ito, told apart by lightness and by shape as well: pills are inputs and outputs,
+# Colours after Okabe and Ito, four kinds told apart by lightness and by shape as well: pills are inputs and outputs,
 # an inner bar marks a layer, sharp corners an operation, stacked cards a folded module. `:where` has no weight, so a
 # page can set any of these properties on the svg element or on what is around it.
 STYLE = """
@@ -59,7 +61,7 @@ svg.lpg text{fill:CanvasText;stroke:none}svg.lpg .edge path{stroke:CanvasText}}
 
 def draw_svg(
     layers: Sequence[Layer],
-    connections: Sequence[Layer],
+    connections: Sequence[Connection],
     placement: Placement,
     *,
     title: str,
@@ -79,62 +81,64 @@ def draw_svg(
     on = None if highlight is None else placement.home[highlight]
     by_id = {layer["id"]: layer for layer in layers}
     wires = {connection["id"]: connection for connection in connections}
-    w, h = _number(placement.width), _number(placement.height)
+    w, h = _round(placement.width), _round(placement.height)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="lpg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
         f'role="group" aria-labelledby="{ids}-title" aria-describedby="{ids}-desc">',
-        f'<title id="{ids}-title">{_text(title)}</title>',
-        f'<desc id="{ids}-desc">{_text(describe(layers, connections, placement))}</desc>',
+        f'<title id="{ids}-title">{_escape(title)}</title>',
+        f'<desc id="{ids}-desc">{_escape(describe_picture(layers, connections, placement))}</desc>',
         f"<style>{STYLE}</style>",
         f'<rect class="paper" width="{w}" height="{h}"/>',
     ]
-    depths = _depths(placement)
-    parts += _frames(placement, ids, on, depths)
-    parts += [_route(route, f"{ids}-e{at}", wires) for at, route in enumerate(placement.routes.values())]
-    parts += [_loop(loop, f"{ids}-l{at}", wires) for at, loop in enumerate(placement.loops.values())]
-    parts += [_label(label, depths[by_id[label.box].get("parent")]) for label in placement.labels]
-    parts += [_title(frame, depths[frame.id]) for frame in placement.frames.values()]
-    parts += [_node(box, f"{ids}{at}", by_id[box.id], box.id == on) for at, box in enumerate(placement.boxes.values())]
+    depths = _count_frames_around(placement)
+    parts += _draw_frames(placement, ids, on, depths)
+    parts += [_draw_route(route, f"{ids}-e{at}", wires) for at, route in enumerate(placement.routes.values())]
+    parts += [_draw_loop(loop, f"{ids}-l{at}", wires) for at, loop in enumerate(placement.loops.values())]
+    parts += [_draw_label(label, depths[by_id[label.box]["parent"]]) for label in placement.labels]
+    parts += [_draw_title(frame, depths[frame.id]) for frame in placement.frames.values()]
+    nodes = enumerate(placement.boxes.values())
+    parts += [_draw_node(box, f"{ids}{at}", by_id[box.id], box.id == on) for at, box in nodes]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def describe(layers: Sequence[Layer], connections: Sequence[Layer], placement: Placement) -> str:
+def describe_picture(layers: Sequence[Layer], connections: Sequence[Connection], placement: Placement) -> str:
     """The picture in words: how much there is, what comes in, what follows from top to bottom, what goes out."""
     boxes = sorted(placement.boxes.values(), key=lambda box: (box.y, box.x))
     by_id = {layer["id"]: layer for layer in layers}
-    inputs = [_with_shape(by_id[box.id], box) for box in boxes if box.kind == "input"]
+    inputs = [_add_shape(by_id[box.id], box) for box in boxes if box.kind == "input"]
     middle = [f"{box.label} ({box.detail})" for box in boxes if box.kind not in ("input", "output")]
     frames = [frame.title for frame in placement.frames.values()]
-    sentences = [f"{_count(len(boxes), 'node')} and {_count(len(connections), 'connection')}, read from top to bottom"]
-    sentences += [f"Inputs: {_list(inputs)}"] if inputs else []
-    sentences += [f"Then: {_list(middle)}"] if middle else []
-    sentences += [f"Frames: {_list(frames)}"] if frames else []
+    counts = _format_count(len(boxes), "node"), _format_count(len(connections), "connection")
+    sentences = [f"{counts[0]} and {counts[1]}, read from top to bottom"]
+    sentences += [f"Inputs: {_join_names(inputs)}"] if inputs else []
+    sentences += [f"Then: {_join_names(middle)}"] if middle else []
+    sentences += [f"Frames: {_join_names(frames)}"] if frames else []
     return ". ".join(sentences) + "."
 
 
-def _count(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _list(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Names with commas, the rest as a number."""
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
     return ", ".join([*names[:NAMED], *more])
 
 
-def _with_shape(layer: Layer, box: Box) -> str:
+def _add_shape(layer: Layer, box: Box) -> str:
     """An input with its shape where that is known."""
-    shapes = [format_shape(output.get("shape")) for output in layer.get("outputs") or ()]
+    shapes = [format_shape(output["shape"]) for output in layer.get("outputs") or ()]
     return f"{box.label} ({', '.join(filter(None, shapes))})" if any(shapes) else box.label
 
 
-def _text(value: str) -> str:
+def _escape(value: str) -> str:
     """Text content: nothing in it is markup, nothing is invisible."""
     return escape(text.make_visible(value), quote=False)
 
 
-def _attribute(value: str) -> str:
+def _quote(value: str) -> str:
     """An attribute's value as it is, white space as references; what XML cannot hold becomes a visible stand-in."""
     held = "".join(
         c if c in "\t\n\r" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" or c > "\uffff" else text.make_visible(c)
@@ -143,24 +147,24 @@ def _attribute(value: str) -> str:
     return escape(held).replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;")
 
 
-def _number(value: float) -> str:
+def _round(value: float) -> str:
     """A coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _path(points: Sequence[Point]) -> str:
+def _format_path(points: Sequence[Point]) -> str:
     """Straight down within a column, an S-curve with upright ends from one column to the next."""
-    parts = [f"M{_number(points[0][0])} {_number(points[0][1])}"]
+    parts = [f"M{_round(points[0][0])} {_round(points[0][1])}"]
     for (x, y), (to_x, to_y) in pairwise(points):
         if x == to_x:
-            parts.append(f"V{_number(to_y)}")
+            parts.append(f"V{_round(to_y)}")
         else:
-            middle, end = _number((y + to_y) / 2), _number(to_x)
-            parts.append(f"C{_number(x)} {middle} {end} {middle} {end} {_number(to_y)}")
+            middle, end = _round((y + to_y) / 2), _round(to_x)
+            parts.append(f"C{_round(x)} {middle} {end} {middle} {end} {_round(to_y)}")
     return "".join(parts)
 
 
-def _depths(placement: Placement) -> dict[str | None, int]:
+def _count_frames_around(placement: Placement) -> dict[str | None, int]:
     """How many frames are around what stands directly in a frame (None: in none)."""
     depths: dict[str | None, int] = {None: 0}
     for frame in placement.frames.values():
@@ -168,31 +172,31 @@ def _depths(placement: Placement) -> dict[str | None, int]:
     return depths
 
 
-def _frames(placement: Placement, ids: str, on: str | None, depths: Mapping[str | None, int]) -> list[str]:
+def _draw_frames(placement: Placement, ids: str, on: str | None, depths: Mapping[str | None, int]) -> list[str]:
     """The frames' areas, outer ones first, alternately tinted."""
     parts = []
     for at, frame in enumerate(placement.frames.values()):
         classes = "frame" + " even" * (depths[frame.id] % 2 == 0) + " on" * (frame.id == on)
         parts.append(
-            f'<g class="{classes}" id="{ids}-f{at}" data-id="{_attribute(frame.id)}"><title>{_text(frame.id)}</title>'
-            f'<rect x="{_number(frame.x)}" y="{_number(frame.y)}" width="{_number(frame.w)}" '
-            f'height="{_number(frame.h)}" rx="10"/></g>'
+            f'<g class="{classes}" id="{ids}-f{at}" data-id="{_quote(frame.id)}"><title>{_escape(frame.id)}</title>'
+            f'<rect x="{_round(frame.x)}" y="{_round(frame.y)}" width="{_round(frame.w)}" '
+            f'height="{_round(frame.h)}" rx="10"/></g>'
         )
     return parts
 
 
-def _title(frame: Frame, depth: int) -> str:
+def _draw_title(frame: Frame, depth: int) -> str:
     """A frame's title, drawn after the edges."""
-    x, y = _number(frame.title_x), _number(frame.y + 17)
-    return f'<text class="title{_tint(depth)}" x="{x}" y="{y}">{_text(frame.title)}</text>'
+    x, y = _round(frame.title_x), _round(frame.y + 17)
+    return f'<text class="title{_choose_tint(depth)}" x="{x}" y="{y}">{_escape(frame.title)}</text>'
 
 
-def _tint(depth: int) -> str:
+def _choose_tint(depth: int) -> str:
     """The class of what stands on a tinted ground."""
     return " tint" if depth % 2 else ""
 
 
-def _told(names: Sequence[str], wires: Mapping[str, Layer]) -> str:
+def _describe_edge(names: Sequence[str], wires: Mapping[str, Connection]) -> str:
     """What an edge carries, a line for each connection."""
     lines = []
     for name in names:
@@ -202,86 +206,87 @@ def _told(names: Sequence[str], wires: Mapping[str, Layer]) -> str:
     return "; ".join(lines)
 
 
-def _route(route: Route, name: str, wires: Mapping[str, Layer]) -> str:
+def _draw_route(route: Route, name: str, wires: Mapping[str, Connection]) -> str:
     """An edge with its arrowhead, and the number of connections where it stands for several."""
     (x, y), down = route.points[-1], route.points[-1][1] > route.points[-2][1]
     back = y - 7 if down else y + 7
-    head = f"M{_number(x - 3.8)} {_number(back)}L{_number(x)} {_number(y)}L{_number(x + 3.8)} {_number(back)}Z"
+    head = f"M{_round(x - 3.8)} {_round(back)}L{_round(x)} {_round(y)}L{_round(x + 3.8)} {_round(back)}Z"
     many = len(route.connections)
     note = (
-        f'<text class="many" x="{_number(x + 6)}" y="{_number(y - 5 if down else y + 12)}">×{many}</text>'
+        f'<text class="many" x="{_round(x + 6)}" y="{_round(y - 5 if down else y + 12)}">×{many}</text>'
         if many > 1
         else ""
     )
     return (
-        f'<g class="edge{"" if not route.upward else " up"}" id="{name}" data-id="{_ids(route.connections)}" '
-        f'data-source="{_attribute(route.source)}" data-target="{_attribute(route.target)}">'
-        f"<title>{_text(_told(route.connections, wires))}</title>"
-        f'<path class="line" d="{_path(route.points)}"/><path class="head" d="{head}"/>{note}</g>'
+        f'<g class="edge{"" if not route.upward else " up"}" id="{name}" data-id="{_join_ids(route.connections)}" '
+        f'data-source="{_quote(route.source)}" data-target="{_quote(route.target)}">'
+        f"<title>{_escape(_describe_edge(route.connections, wires))}</title>"
+        f'<path class="line" d="{_format_path(route.points)}"/><path class="head" d="{head}"/>{note}</g>'
     )
 
 
-def _ids(names: Sequence[str]) -> str:
+def _join_ids(names: Sequence[str]) -> str:
     """Connection ids as one attribute, parted by spaces."""
-    return _attribute(" ".join(names))
+    return _quote(" ".join(names))
 
 
-def _loop(loop: Loop, name: str, wires: Mapping[str, Layer]) -> str:
+def _draw_loop(loop: Loop, name: str, wires: Mapping[str, Connection]) -> str:
     """An arc from a box's side back to it, with the number of times that data takes it."""
     x, y, r = loop.x, loop.y, loop.r
     begin, end = y - 0.8 * r, y + 0.8 * r
-    out, far = _number(x + 2.2 * r), [_number(y - 1.3 * r), _number(y + 1.3 * r)]
-    arc = f"M{_number(x)} {_number(begin)}C{out} {far[0]} {out} {far[1]} {_number(x)} {_number(end)}"
-    tip = [_number(end - 3.8), _number(end), _number(end + 3.8)]
-    head = f"M{_number(x + 6.5)} {tip[0]}L{_number(x)} {tip[1]}L{_number(x + 6.5)} {tip[2]}Z"
-    box = _attribute(loop.box)
+    out, far = _round(x + 2.2 * r), [_round(y - 1.3 * r), _round(y + 1.3 * r)]
+    arc = f"M{_round(x)} {_round(begin)}C{out} {far[0]} {out} {far[1]} {_round(x)} {_round(end)}"
+    tip = [_round(end - 3.8), _round(end), _round(end + 3.8)]
+    head = f"M{_round(x + 6.5)} {tip[0]}L{_round(x)} {tip[1]}L{_round(x + 6.5)} {tip[2]}Z"
+    box = _quote(loop.box)
     return (
-        f'<g class="edge loop" id="{name}" data-id="{_ids(loop.connections)}" data-source="{box}" data-target="{box}">'
-        f"<title>{_text(_told(loop.connections[:1], wires))}</title>"
+        f'<g class="edge loop" id="{name}" data-id="{_join_ids(loop.connections)}" '
+        f'data-source="{box}" data-target="{box}">'
+        f"<title>{_escape(_describe_edge(loop.connections[:1], wires))}</title>"
         f'<path class="line" d="{arc}"/><path class="head" d="{head}"/>'
-        f'<text class="many" x="{_number(x + 1.75 * r + 3)}" y="{_number(y + 3.5)}">×{len(loop.connections)}</text></g>'
+        f'<text class="many" x="{_round(x + 1.75 * r + 3)}" y="{_round(y + 3.5)}">×{len(loop.connections)}</text></g>'
     )
 
 
-def _label(label: Label, depth: int) -> str:
+def _draw_label(label: Label, depth: int) -> str:
     """A shape on its edge."""
-    x, y = _number(label.x), _number(label.y + 3.5)
-    return f'<text class="shape{_tint(depth)}" x="{x}" y="{y}">{_text(label.text)}</text>'
+    x, y = _round(label.x), _round(label.y + 3.5)
+    return f'<text class="shape{_choose_tint(depth)}" x="{x}" y="{y}">{_escape(label.text)}</text>'
 
 
-def _category(box: Box, layer: Layer) -> str:
-    """The family of a box: input, output, module, op for a bare operation, layer for a module of its own."""
-    if box.kind == "layer" and str(layer.get("op") or "").startswith("torch."):
+def _classify(box: Box, layer: Layer) -> str:
+    """The kind of a box: input, output, module, op for a bare operation, layer for a module of its own."""
+    if box.kind == "layer" and layer["op"].startswith("torch."):
         return "op"
     return box.kind if box.kind in ("input", "output", "module") else "layer"
 
 
-def _node(box: Box, name: str, layer: Layer, on: bool) -> str:
+def _draw_node(box: Box, name: str, layer: Layer, on: bool) -> str:
     """A box: its shape says what kind it is, its first line what it is called, its second what it does."""
-    kind = _category(box, layer)
-    told = f"{layer['id']} ({layer.get('op') or box.kind})" if not box.members else f"{box.label}: {box.detail}"
+    kind = _classify(box, layer)
+    words = f"{layer['id']} ({layer['op'] or box.kind})" if not box.members else f"{box.label}: {box.detail}"
     back = CARDS if box.inside else 0.0
     front = replace(box, y=box.y + back, w=box.w - back, h=box.h - back)
-    middle = _number(front.x + front.w / 2)
+    middle = _round(front.x + front.w / 2)
     radius = {"input": box.h / 2, "output": box.h / 2, "op": 3.0, "layer": 8.0, "module": 8.0}[kind]
-    cards = [_rect(front, "card", radius, shift) for shift in ((back, back / 2) if back else ())]
-    bar = _rect(Box(box.id, box.kind, box.x + 5, box.y + 10, 3, box.h - 20, "", ""), "bar", 1.5)
+    cards = [_draw_rect(front, "card", radius, shift) for shift in ((back, back / 2) if back else ())]
+    bar = _draw_rect(Box(box.id, box.kind, box.x + 5, box.y + 10, 3, box.h - 20, "", ""), "bar", 1.5)
     return "".join(
         [
-            f'<g class="node {kind}{" on" if on else ""}" id="{name}" data-id="{_attribute(box.id)}" tabindex="0" '
-            f'role="img" aria-label="{_attribute(text.make_visible(told))}"><title>{_text(told)}</title>',
+            f'<g class="node {kind}{" on" if on else ""}" id="{name}" data-id="{_quote(box.id)}" tabindex="0" '
+            f'role="img" aria-label="{_quote(text.make_visible(words))}"><title>{_escape(words)}</title>',
             *cards,
-            _rect(front, "body", radius),
+            _draw_rect(front, "body", radius),
             bar if kind == "layer" else "",
-            _rect(front, "ring", radius + 3.5, 0, 3.5),
-            f'<text class="label" x="{middle}" y="{_number(front.y + 18.5)}">{_text(box.label)}</text>',
-            f'<text class="detail" x="{middle}" y="{_number(front.y + 33)}">{_text(box.detail)}</text></g>',
+            _draw_rect(front, "ring", radius + 3.5, 0, 3.5),
+            f'<text class="label" x="{middle}" y="{_round(front.y + 18.5)}">{_escape(box.label)}</text>',
+            f'<text class="detail" x="{middle}" y="{_round(front.y + 33)}">{_escape(box.detail)}</text></g>',
         ]
     )
 
 
-def _rect(box: Box, css: str, radius: float, shift: float = 0, grow: float = 0) -> str:
+def _draw_rect(box: Box, css: str, radius: float, shift: float = 0, grow: float = 0) -> str:
     """A rectangle at a box, moved up and to the right, or grown on all sides."""
-    x, y = _number(box.x + shift - grow), _number(box.y - shift - grow)
-    w, h = _number(box.w + 2 * grow), _number(box.h + 2 * grow)
-    return f'<rect class="{css}" x="{x}" y="{y}" width="{w}" height="{h}" rx="{_number(radius)}"/>'
+    x, y = _round(box.x + shift - grow), _round(box.y - shift - grow)
+    w, h = _round(box.w + 2 * grow), _round(box.h + 2 * grow)
+    return f'<rect class="{css}" x="{x}" y="{y}" width="{w}" height="{h}" rx="{_round(radius)}"/>'

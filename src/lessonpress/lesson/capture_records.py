@@ -5,22 +5,8 @@ from __future__ import annotations
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
 
 from lessonpress.core.records import Isolation
+from lessonpress.lesson.records import Cpu, Host
 from lessonpress.worker.records import Recorded
-
-
-class Cpu(TypedDict):
-    """The processor, as far as it decides numbers."""
-
-    machine: str
-    capability: str
-
-
-class Host(TypedDict):
-    """The machine that ran the lesson."""
-
-    system: str
-    kernel: str
-    user: int
 
 
 class CaptureProvenance(TypedDict):

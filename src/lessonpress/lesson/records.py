@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 from pydantic import Field
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
 
+from lessonpress.core import records
 from lessonpress.worker.records import (
     InputSpec,
     MetricPlan,
@@ -31,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 Hex64: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Real: TypeAlias = float | int | Literal["NaN", "Infinity", "-Infinity"]
+Real: TypeAlias = records.Real
 NotNegative: TypeAlias = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 LineNumber: TypeAlias = Annotated[int, Field(ge=1)]
@@ -82,6 +83,24 @@ class SourceRecord(TypedDict):
     digests: Digests
     plan: Plan
     document: NotRequired[RecipeDocument]
+
+
+# -- where the lesson ran ------------------------------------------------------------------------------------------
+
+
+class Cpu(TypedDict):
+    """The processor, as far as it decides numbers."""
+
+    machine: str
+    capability: str
+
+
+class Host(TypedDict):
+    """The machine that ran the lesson."""
+
+    system: str
+    kernel: str
+    user: int
 
 
 # -- cases and verdicts --------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def _check_reasons(folder: Path, lesson_history: History, at: str) -> Iterator[F
         name = event["revision"]
         try:
             if before is None:
-                expected = identity.list_reasons(None, {})
+                expected = [identity.FIRST]
             else:
                 expected = list(revision_diff.compare_revisions(folder / before, folder / name).reasons)
         except (LessonError, OSError, *integrity.READ_ERRORS):

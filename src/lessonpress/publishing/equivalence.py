@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -59,10 +59,9 @@ def compare_numbers(old: Path, new: Path) -> Comparison:
 def render_again(work: LessonBuild, folder: Path) -> str:
     """The id that a build's lesson gets when it is rendered with the numbers published in `folder`."""
     source, read = work.source, work.lesson
-    cases = substitute_cases(cast("Cases", work.cases), folder)
+    cases = substitute_cases(work.cases, folder)
     inputs = program.read_inputs((folder / "index.html").read_text(encoding="utf-8"))
-    capture = cast("Capture", work.body("capture.json"))
-    capture = substitute_inputs(substitute_weights(capture, folder), inputs)
+    capture = substitute_inputs(substitute_weights(work.capture, folder), inputs)
     capture = substitute_arrays(capture, source["plan"], published.read_large_arrays(folder))
     table = record.make_table(read.recipe, cases).to_csv(index=False, lineterminator="\n").encode()
     name, _ = render.render_revision(read, source, capture, cases, work.checks, table)

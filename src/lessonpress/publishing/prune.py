@@ -177,7 +177,7 @@ def _drop_events(folder: Path, lesson_history: History, gone: set[str]) -> Histo
 def list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
     """Why a revision follows another, as their folders tell it."""
     if old is None or not (folder / old).is_dir():
-        return identity.list_reasons(None, {})
+        return [identity.FIRST]
     with integrity.explain_damage(folder / old, folder / new):
         return list(revision_diff.compare_revisions(folder / old, folder / new).reasons)
 

@@ -158,7 +158,7 @@ def _find_equivalent(work: LessonBuild, past: History, made: str) -> tuple[str, 
     return made, ""
 
 
-def _read_identity(folder: Path) -> dict[str, Any] | None:
+def _read_identity(folder: Path) -> identity.Identity | None:
     """A published revision's identity; None where the file is gone or damaged, which `lessonpress doctor` reports."""
     try:
         document = dict(canonical_json.read(folder / "identity.json"))
@@ -170,7 +170,7 @@ def _read_identity(folder: Path) -> dict[str, Any] | None:
 def _list_reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
     """Why a revision is not the one before it: plain words for the history, and the same with counts."""
     if old is None:
-        return (first := identity.list_reasons(None, {})), first
+        return [identity.FIRST], [identity.FIRST]
     before, after = _read_identity(old), _read_identity(new)
     if before is None or after is None:
         return (unknown := [f"unknown, because revision {old.name} cannot be read"]), unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
@@ -73,7 +73,7 @@ def make_view(changes: RevisionDiff, old: Path, new: Path, *, name: str) -> View
     """The difference of two revision folders, ready for a page; `name` begins the ids of its parts."""
     gaps = sorted(changes.numbers.gaps, key=lambda gap: (gap.good, -gap.share))
     sides = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
-    manifests = [cast("Manifest", published.read_manifest(side)) for side in (old, new)]
+    manifests = [published.read_manifest(side) for side in (old, new)]
     entries = _list_arrays(manifests[1])
     tensors = tuple(_make_tensor(gap, sides[0], sides[1], entries.get(gap.name, UNNAMED)) for gap in gaps[:HEATMAPS])
     texts = tuple(Text(file, _split_diff(text)) for file, text in changes.texts.items())

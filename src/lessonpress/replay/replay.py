@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TypedDict
 
+from lessonpress.core.records import ReplayCertificate
 from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
 from lessonpress.replay.operations.builder import (
@@ -22,15 +23,41 @@ from lessonpress.replay.operations.builder import (
     mark_number,
     measure_difference,
 )
+from lessonpress.replay.operations.interpreter import Marked, ProgramDocument
 from lessonpress.worker import recorded
+from lessonpress.worker.records import Module, Recorded, Run
 
 __all__ = [
     "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays", "make_live_program",
     "measure_difference", "replay_run", "replay_runs",
 ]  # fmt: skip
 
-Run = Mapping[str, Any]
 NUMBERS = 50_000  # weights and inputs that a page may carry for its slider
+
+
+class FlatArray(TypedDict):
+    """An array with its values in row-major order."""
+
+    dtype: str
+    shape: list[int]
+    values: list[Marked]
+
+
+class LiveArrays(TypedDict):
+    """What a program reads of one run: arrays by the path of an input's leaf, and by the name of a weight."""
+
+    inputs: dict[str, FlatArray]
+    tensors: dict[str, FlatArray]
+
+
+class LiveProgram(TypedDict):
+    """All that a page needs to run the experiment itself; a case holds only what differs from the common tensors."""
+
+    program: ProgramDocument
+    tensors: dict[str, FlatArray]
+    cases: dict[str, LiveArrays]
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Whether the program of a run gives every number of its record, and the largest difference.
@@ -43,7 +70,7 @@ class Certificate:
     max_difference: float | None
     uncovered: tuple[str, ...]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ReplayCertificate:
         """The certificate under the manifest's names."""
         return {"covered": self.covered, "maxDifference": self.max_difference, "uncovered": list(self.uncovered)}
 
@@ -57,7 +84,7 @@ class Replayed:
 
 
 def replay_run(
-    run: Run, modules: Mapping[str, Any], array: Callable[[int], Array], *, tolerance: float | None = None
+    run: Run, modules: Mapping[str, Module], array: Callable[[int], Array], *, tolerance: float | None = None
 ) -> Replayed:
     """Build the program of one recorded run and compare it with the record.
 
@@ -74,59 +101,57 @@ def replay_run(
     return Replayed(builder.program(), Certificate(not uncovered, largest, uncovered))
 
 
-def replay_runs(captured: Mapping[str, Any]) -> dict[str, Replayed]:
+def replay_runs(captured: Recorded) -> dict[str, Replayed]:
     """Every run of a capture (execution, cases, probes) with its program and certificate."""
-    return {name: replay_run(run, captured["modules"], _arrays(run, captured["blobs"]))
+    return {name: replay_run(run, captured["modules"], _make_reader(run, captured["blobs"]))
             for name, run in captured["runs"].items()}  # fmt: skip
 
 
-def certify_capture(built: Mapping[str, Replayed]) -> dict[str, Any]:
-    """One certificate for all runs of a capture (`replay_runs`): `{"covered", "maxDifference", "uncovered"}`.
+def certify_capture(replayed: Mapping[str, Replayed]) -> ReplayCertificate:
+    """One certificate for all runs of a capture (`replay_runs`).
 
     float32 runs are replayed in float64, so their difference is float32's own rounding.
     """
-    told = [replayed.certificate for replayed in built.values()]
-    differences = [one.max_difference for one in told if one.max_difference is not None]
-    uncovered = tuple(dict.fromkeys(reason for one in told for reason in one.uncovered))
+    certificates = [run.certificate for run in replayed.values()]
+    differences = [one.max_difference for one in certificates if one.max_difference is not None]
+    uncovered = tuple(dict.fromkeys(reason for one in certificates for reason in one.uncovered))
     return Certificate(not uncovered, max(differences, default=None), uncovered).document()
 
 
-def choose_program(captured: Mapping[str, Any], built: Mapping[str, Replayed]) -> dict[str, Any] | None:
+def choose_program(captured: Recorded, replayed: Mapping[str, Replayed]) -> ProgramDocument | None:
     """The program of the first case (of the execution without cases) as JSON, or None when it is not covered."""
-    replayed = built[_chosen(captured)]
-    return replayed.program.document() if replayed.certificate.covered else None
+    run = replayed[_choose_run(captured)]
+    return run.program.document() if run.certificate.covered else None
 
 
 def make_live_program(
-    captured: Mapping[str, Any], built: Mapping[str, Replayed], *, limit: int = NUMBERS
-) -> dict[str, Any] | None:
+    captured: Recorded, replayed: Mapping[str, Replayed], *, limit: int = NUMBERS
+) -> LiveProgram | None:
     """All that a page needs to run the experiment itself, or None where that would not be sound.
 
-    `{"program", "tensors": {name: ARRAY}, "cases": {id: {"inputs": {leaf: ARRAY}, "tensors": {name: ARRAY}}}}` with
-    ARRAY `{"dtype", "shape", "values"}` (flat, row-major); it holds only what the program reads, and a case only those
-    tensors that differ from the common ones. None when a case is uncovered, when two cases took different ways, or
-    above `limit` numbers.
+    It holds only what the program reads, and a case only those tensors that differ from the common ones. None when a
+    case is uncovered, when two cases took different ways, or above `limit` numbers.
     """
     runs = {name: run for name, run in captured["runs"].items() if run["kind"] == "case"} or captured["runs"]
-    common = built[next(iter(runs))].program
-    if not all(built[name].certificate.covered and built[name].program == common for name in runs):
+    common = replayed[next(iter(runs))].program
+    if not all(replayed[name].certificate.covered and replayed[name].program == common for name in runs):
         return None
-    cases = {name: collect_arrays(common, run, _arrays(run, captured["blobs"])) for name, run in runs.items()}
+    cases = {name: collect_arrays(common, run, _make_reader(run, captured["blobs"])) for name, run in runs.items()}
     tensors = next(iter(cases.values()))["tensors"]
     for case in cases.values():
-        case["tensors"] = {name: told for name, told in case["tensors"].items() if told != tensors[name]}
-    groups = [tensors, *(group for case in cases.values() for group in case.values())]
-    numbers = sum(len(told["values"]) for group in groups for told in group.values())
+        case["tensors"] = {name: array for name, array in case["tensors"].items() if array != tensors[name]}
+    groups = [tensors, *(group for case in cases.values() for group in (case["inputs"], case["tensors"]))]
+    numbers = sum(len(array["values"]) for group in groups for array in group.values())
     return {"program": common.document(), "tensors": tensors, "cases": cases} if numbers <= limit else None
 
 
-def _chosen(captured: Mapping[str, Any]) -> str:
+def _choose_run(captured: Recorded) -> str:
     """The run that stands for the lesson: its first case, else its execution."""
     cases = [name for name, run in captured["runs"].items() if run["kind"] == "case"]
     return cases[0] if cases else "execution"
 
 
-def _arrays(run: Run, blobs: Mapping[str, str]) -> Callable[[int], Array]:
+def _make_reader(run: Run, blobs: Mapping[str, str]) -> Callable[[int], Array]:
     """A function that gives a run's recorded value by number."""
 
     @cache
@@ -136,15 +161,15 @@ def _arrays(run: Run, blobs: Mapping[str, str]) -> Callable[[int], Array]:
     return array
 
 
-def collect_arrays(program: Program, run: Run, array: Callable[[int], Array]) -> dict[str, dict[str, Any]]:
-    """What a program reads of a run: `{"inputs", "tensors"}`, each `{name: {"dtype", "shape", "values"}}`."""
-    out: dict[str, dict[str, Any]] = {"inputs": {}, "tensors": {}}
+def collect_arrays(program: Program, run: Run, array: Callable[[int], Array]) -> LiveArrays:
+    """What a program reads of a run; `array(V)` gives the recorded value number V."""
+    arrays: LiveArrays = {"inputs": {}, "tensors": {}}
     numbers = list_given_values(run)
     for port in program.ports:
-        family, _, name = port.partition(":")
+        kind, _, name = port.partition(":")
         if port in numbers:
             value = operations.settle(array(numbers[port]))
-            told = [mark_number(v) for v in value.ravel().tolist()]
-            group = out["inputs" if family == "input" else "tensors"]
-            group[name] = {"dtype": str(value.dtype), "shape": list(value.shape), "values": told}
-    return out
+            values = [mark_number(v) for v in value.ravel().tolist()]
+            group = arrays["inputs"] if kind == "input" else arrays["tensors"]
+            group[name] = {"dtype": str(value.dtype), "shape": list(value.shape), "values": values}
+    return arrays

@@ -11,10 +11,14 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lessonpress.core import canonical_json
 from lessonpress.lesson import packages
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import InputSpec, Nested, Plan
+    from lessonpress.revision.schema import Manifest, Paper
 
 WORKER = Path(__file__).parents[1] / "worker"
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})
@@ -53,46 +57,47 @@ def make_editor_files() -> dict[str, bytes]:
         {"label": "Lesson: show the graph", "type": "process", **shown},
     ]  # fmt: skip
     settings = {"python.defaultInterpreterPath": "${workspaceFolder}/.venv/bin/python", "files.eol": "\n"}
-    told = {"tasks.json": {"version": "2.0.0", "tasks": tasks}, "settings.json": settings,
-            "extensions.json": {"recommendations": ["ms-python.python"]}}  # fmt: skip
-    return {f".vscode/{name}": canonical_json.pretty(value).encode() for name, value in told.items()}
+    documents = {"tasks.json": {"version": "2.0.0", "tasks": tasks}, "settings.json": settings,
+                 "extensions.json": {"recommendations": ["ms-python.python"]}}  # fmt: skip
+    return {f".vscode/{name}": canonical_json.pretty(value).encode() for name, value in documents.items()}
 
 
-def make_citation(manifest: Mapping[str, Any]) -> bytes:
+def make_citation(manifest: Manifest) -> bytes:
     """CITATION.cff of a revision (Citation File Format 1.2.0); every value is a JSON string, which YAML reads."""
     title, revision = manifest["title"], manifest["revision"]
-    cited = (manifest.get("milestone") or {}).get("papers") or []
-    papers = [_reference(paper) for paper in cited if paper.get("authors")]  # the format allows none without authors
+    cited = manifest["milestone"]["papers"] if manifest["milestone"] else []
+    papers = [_make_reference(paper) for paper in cited if paper.get("authors")]  # the format asks for authors
     lines = [
         "cff-version: 1.2.0", "message: Please cite this revision of the lesson.", "type: dataset",
-        f"title: {_quoted(title)}", f"version: {_quoted(revision)}",
-        f"date-released: {_quoted(manifest['provenance']['capturedAt'][:10])}",
-        "authors:", f"  - name: {_quoted(manifest['curator'] or 'unknown')}",
-        *(["keywords:", *(f"  - {_quoted(tag)}" for tag in manifest["tags"])] if manifest["tags"] else []),
+        f"title: {_quote(title)}", f"version: {_quote(revision)}",
+        f"date-released: {_quote(manifest['provenance']['capturedAt'][:10])}",
+        "authors:", f"  - name: {_quote(manifest['curator'] or 'unknown')}",
+        *(["keywords:", *(f"  - {_quote(tag)}" for tag in manifest["tags"])] if manifest["tags"] else []),
         *(["references:", *(line for paper in papers for line in paper)] if papers else []),
     ]  # fmt: skip
     return ("\n".join(lines) + "\n").encode()
 
 
-def _reference(paper: Mapping[str, Any]) -> list[str]:
-    link = [f"    url: {_quoted(paper['url'])}"] if paper.get("url") else []
-    authors = [f"      - name: {_quoted(name)}" for name in paper["authors"]]
-    return ["  - type: article", f"    title: {_quoted(paper['title'])}", "    authors:", *authors, *link]
+def _make_reference(paper: Paper) -> list[str]:
+    url = paper.get("url")
+    link = [f"    url: {_quote(url)}"] if url else []
+    authors = [f"      - name: {_quote(name)}" for name in paper.get("authors", [])]
+    return ["  - type: article", f"    title: {_quote(paper['title'])}", "    authors:", *authors, *link]
 
 
-def _quoted(text: Any) -> str:
-    return json.dumps(str(text), ensure_ascii=False)
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
-def make_run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str]) -> str:
+def make_run_script(template: str, plan: Plan, shapes: Sequence[str]) -> str:
     """run.py for one lesson: plain torch code that repeats the execution.
 
     `template` is the text of templates/run.py.txt, `shapes` those that its last lines print, one for each tensor.
     """
     run = plan["runs"][0]
     named = all(key.isidentifier() and not keyword.iskeyword(key) for key in run["args"])
-    arguments = ", ".join(f"{key}={_literal(value)}" for key, value in run["args"].items())
-    arguments = arguments if named else f"**{_literal(run['args'])}"
+    arguments = ", ".join(f"{key}={_make_literal(value)}" for key, value in run["args"].items())
+    arguments = arguments if named else f"**{_make_literal(run['args'])}"
     inputs = "".join(f"    inputs[{name!r}] = {make_input_code(spec, run['dtype'])}\n" for name, spec in run["inputs"])
     printed = f"{'lines are' if len(shapes) > 1 else 'line is'} {', '.join(shapes) or 'nothing'}"
     filled = {
@@ -104,7 +109,7 @@ def make_run_script(template: str, plan: Mapping[str, Any], shapes: Sequence[str
     return re.sub("|".join(filled), lambda mark: filled[mark[0]], template)
 
 
-def make_input_code(spec: Mapping[str, Any], run: str = "float32") -> str:
+def make_input_code(spec: InputSpec, run: str = "float32") -> str:
     """An input spec as the torch expression that makes the same input as the worker does.
 
     `run` is the execution's dtype, to which floating inputs are cast.
@@ -116,71 +121,73 @@ def make_input_code(spec: Mapping[str, Any], run: str = "float32") -> str:
     if "dict" in spec:
         return "{" + ", ".join(f"{key!r}: {make_input_code(item, run)}" for key, item in spec["dict"].items()) + "}"
     if "literal" in spec:
-        return _literal(spec["literal"])
-    made = _values(spec, run) if "values" in spec else _filled(spec, spec.get("dtype") or "float32", run)
-    return made + _cast(spec, run)
+        return _make_literal(spec["literal"])
+    dtype = spec.get("dtype") or "float32"
+    made = _make_values_code(spec, run) if "values" in spec else _make_fill_code(spec, dtype, run)
+    return made + _make_cast(spec, run)
 
 
-def _cast(spec: Mapping[str, Any], run: str) -> str:
+def _make_cast(spec: InputSpec, run: str) -> str:
     """Single-precision inputs end up in the run's dtype; what the author made half or double stays so."""
-    dtype = spec.get("dtype") or ("float32" if _floats(spec) else "")
+    dtype = spec.get("dtype") or ("float32" if _becomes_float(spec) else "")
     if run == "float64" and dtype == "complex64":
         return ".to(torch.complex128)"
     return f".to(torch.{run})" if dtype == "float32" and run != dtype else ""
 
 
-def _floats(spec: Mapping[str, Any]) -> bool:
+def _becomes_float(spec: InputSpec) -> bool:
     """Whether torch makes floats of what is given: a fill, numbers with a fraction among them, nothing at all."""
-    leaves = _flat(spec["values"]) if "values" in spec else []
+    leaves = _flatten(spec["values"]) if "values" in spec else []
     return not leaves or any(isinstance(v, (float, dict)) for v in leaves)
 
 
-def _values(spec: Mapping[str, Any], run: str) -> str:
+def _make_values_code(spec: InputSpec, run: str) -> str:
     dtype, values = spec.get("dtype") or "", spec["values"]
     if dtype.startswith("complex"):
-        values = _complex(values)
-    if run == "float64" and (dtype == "float32" or (not dtype and _floats(spec))):
+        values = _parse_complex(values)
+    if run == "float64" and (dtype == "float32" or (not dtype and _becomes_float(spec))):
         dtype = "float64"  # literal numbers keep their full precision in a float64 run
-    made = f"torch.tensor({_literal(values)}{f', dtype=torch.{dtype}' if dtype else ''})"
+    made = f"torch.tensor({_make_literal(values)}{f', dtype=torch.{dtype}' if dtype else ''})"
     return f"{made}.reshape({list(spec['shape'])})" if "shape" in spec else made
 
 
-def _filled(spec: Mapping[str, Any], dtype: str, run: str) -> str:
+def _make_fill_code(spec: InputSpec, dtype: str, run: str) -> str:
     fill, shape, count = spec["fill"], list(spec["shape"]), math.prod(spec["shape"])
     wide = "float64" if run == "float64" and dtype == "float32" else dtype
     if fill in ("rand", "randn"):
-        drawn = dtype if "float" in dtype or "complex" in dtype else "float32"
-        return f"torch.{fill}({shape}, dtype=torch.{drawn})" + (f".to(torch.{dtype})" if drawn != dtype else "")
+        sampled = dtype if "float" in dtype or "complex" in dtype else "float32"
+        return f"torch.{fill}({shape}, dtype=torch.{sampled})" + (f".to(torch.{dtype})" if sampled != dtype else "")
     if fill == "eye":
         return f"torch.eye({shape[-2]}, {shape[-1]}, dtype=torch.{dtype}).expand({shape}).clone()"
     if fill in ("arange", "ramp"):
         counted = f"torch.arange({count}, dtype=torch.{'float64' if 'float' in wide else 'int64'})"
-        start, step = (_literal(spec.get("start", 0)), _literal(spec.get("step", 1))) if fill == "ramp" else ("0", "1")
+        ramp = (spec.get("start", 0), spec.get("step", 1)) if fill == "ramp" else (0, 1)
+        start, step = map(_make_literal, ramp)
         return f"({start} + {step} * {counted}).to(torch.{wide}).reshape({shape})"
     if fill in ("zeros", "ones"):
         return f"torch.{fill}({shape}, dtype=torch.{dtype})"
-    return f"torch.full({shape}, {_literal(fill)}, dtype=torch.{wide})"
+    return f"torch.full({shape}, {_make_literal(fill)}, dtype=torch.{wide})"
 
 
-def _flat(values: Any) -> list[Any]:
-    return [leaf for item in values for leaf in _flat(item)] if isinstance(values, list) else [values]
+def _flatten(values: Nested) -> list[Any]:
+    return [leaf for item in values for leaf in _flatten(item)] if isinstance(values, list) else [values]
 
 
-def _complex(values: Any) -> Any:
+def _parse_complex(values: Nested) -> Nested:
     if isinstance(values, list):
-        return [_complex(value) for value in values]
+        return [_parse_complex(value) for value in values]
     return complex(values.replace(" ", "")) if isinstance(values, str) else values
 
 
-def _literal(value: Any) -> str:
+def _make_literal(value: Any) -> str:
     """A JSON value as a Python literal; numbers that JSON lacks as `float("nan")`."""
     if isinstance(value, dict) and value.keys() == {"float"}:
         return f"float({value['float'].replace('Infinity', 'inf').lower()!r})"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_literal(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_make_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, complex):
         return f"complex({str(value)!r})"
-    return "[" + ", ".join(_literal(item) for item in value) + "]" if isinstance(value, list) else repr(value)
+    return "[" + ", ".join(_make_literal(item) for item in value) + "]" if isinstance(value, list) else repr(value)
 
 
 def make_checksums(files: Mapping[str, bytes]) -> bytes:

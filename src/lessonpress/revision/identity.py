@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 from lessonpress.core import canonical_json
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.capture_records import Capture
+    from lessonpress.lesson.records import Cases, Digests, SourceRecord
 
 # Files that hold the id or a date: they follow from the rest, so the id cannot rest on them.
 DERIVED = frozenset({
@@ -15,15 +19,30 @@ DERIVED = frozenset({
 ENVIRONMENT = ("torch", "python", "settings", "initialisation")
 # Files whose bytes follow the recorded numbers, beside the arrays under values/.
 NUMERIC = frozenset({"cases.csv", "weights.safetensors", "graph.tensorviz.json", "index.html"})
-REASONS = {"source": "source", "recipe": "recipe", "prose": "prose", "checks": "checks"}
+DIGESTS = ("source", "recipe", "prose", "checks")  # each is the reason as well
+FIRST = "first publication"  # the reason where there is no old identity
+
+
+class Identity(TypedDict):
+    """What a revision is (identity.json); `recorded` holds every case's arrays and metrics by id."""
+
+    schema: int
+    slug: str
+    digests: Digests
+    torch: str
+    python: str
+    settings: dict[str, str | int | bool]
+    initialisation: str
+    weights: str
+    recorded: dict[str, dict[str, Any]]
+    files: dict[str, str]
 
 
 def make_identity(
-    source: Mapping[str, Any], captured: Mapping[str, Any], cases: Mapping[str, Any], files: Mapping[str, bytes],
-    page: str, weights: str,
-) -> str:  # fmt: skip
+    source: SourceRecord, captured: Capture, cases: Cases, files: Mapping[str, bytes], page: str, weights: str
+) -> str:
     """The bytes (as text) of identity.json; `page` is the lesson's page with id and volatile facts blanked."""
-    told = captured["provenance"]
+    facts = captured["provenance"]
     visible = {name: canonical_json.digest(data) for name, data in files.items() if name not in DERIVED}
     recorded = {
         name: {
@@ -32,12 +51,13 @@ def make_identity(
         }
         for name, case in cases["cases"].items()
     }  # fmt: skip
-    return canonical_json.dumps({
-        "schema": 1, "slug": source["slug"], "digests": source["digests"], "torch": told["torch"],
-        "python": ".".join(told["python"].split(".")[:2]), "settings": told["settings"],
-        "initialisation": told["initialisation"], "weights": weights, "recorded": recorded,
+    identity: Identity = {
+        "schema": 1, "slug": source["slug"], "digests": source["digests"], "torch": facts["torch"],
+        "python": ".".join(facts["python"].split(".")[:2]), "settings": facts["settings"],
+        "initialisation": facts["initialisation"], "weights": weights, "recorded": recorded,
         "files": {**visible, "index.html": canonical_json.digest(page)},
-    }) + "\n"  # fmt: skip
+    }  # fmt: skip
+    return canonical_json.dumps(identity) + "\n"
 
 
 def compute_revision(identity: str) -> str:
@@ -45,48 +65,46 @@ def compute_revision(identity: str) -> str:
     return canonical_json.digest(identity)[:16]
 
 
-def list_reasons(old: Mapping[str, Any] | None, new: Mapping[str, Any], *, templates: bool = False) -> list[str]:
+def list_reasons(old: Identity, new: Identity, *, templates: bool = False) -> list[str]:
     """Why a new identity is not the old one: source, recipe, prose, checks, numbers, environment, templates.
 
     `templates` says that other templates have made the new revision, which a page with other words cannot tell.
     """
-    if old is None:
-        return ["first publication"]
-    found = [word for key, word in REASONS.items() if old["digests"].get(key) != new["digests"].get(key)]
+    reasons = [name for name in DIGESTS if old["digests"].get(name) != new["digests"].get(name)]
     if any(old.get(key) != new.get(key) for key in ("recorded", "weights")):
-        found.append("numbers")
-    if any(old.get(key) != new.get(key) for key in ENVIRONMENT) or _packages(old) != _packages(new):
-        found.append("environment")
-    if not found or templates or _ours(old) != _ours(new):
-        found.append("templates")
-    return found
+        reasons.append("numbers")
+    if any(old.get(key) != new.get(key) for key in ENVIRONMENT) or _find_packages(old) != _find_packages(new):
+        reasons.append("environment")
+    if not reasons or templates or _list_common_files(old) != _list_common_files(new):
+        reasons.append("templates")
+    return reasons
 
 
-def is_identity(told: Mapping[str, Any]) -> bool:
+def is_identity(document: Mapping[str, Any]) -> TypeGuard[Identity]:
     """Whether a document has the parts of an identity, so that it can be compared with one."""
-    digests, files, recorded = (told.get(part) for part in ("digests", "files", "recorded"))
+    digests, files, recorded = (document.get(part) for part in ("digests", "files", "recorded"))
     maps = [digests, files, recorded, *(recorded.values() if isinstance(recorded, dict) else [])]
     return all(isinstance(part, dict) for part in maps)
 
 
-def differ_in_numbers_only(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+def differ_in_numbers_only(old: Identity | None, new: Identity) -> bool:
     """Whether nothing but numbers tells two identities apart, so that other rounding may be all that changed."""
-    return old is not None and _without_numbers(old) == _without_numbers(new)
+    return old is not None and _drop_numbers(old) == _drop_numbers(new)
 
 
-def _without_numbers(identity: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_numbers(identity: Identity) -> dict[str, object]:
     files = {name: "" if name in NUMERIC or name.startswith("values/") else sha
              for name, sha in identity["files"].items()}  # fmt: skip
     records = {case: sorted(record) for case, record in identity["recorded"].items()}
     return {**identity, "files": files, "recorded": records, "weights": ""}
 
 
-def _packages(identity: Mapping[str, Any]) -> str | None:
+def _find_packages(identity: Identity) -> str | None:
     """The digest of the list of packages that the lesson ran with."""
-    return None if (sha := identity["files"].get("requirements.txt")) is None else str(sha)
+    return identity["files"].get("requirements.txt")
 
 
-def _ours(identity: Mapping[str, Any]) -> dict[str, str]:
+def _list_common_files(identity: Identity) -> dict[str, str]:
     """The files that are the same for every lesson."""
     names = ("compare.py", "verify.py")
     return {n: sha for n, sha in identity["files"].items() if n in names or n.startswith("worker/")}

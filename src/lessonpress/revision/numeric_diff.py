@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Nested, Real
 
 Array = NDArray[Any]
 COUNTED = 1_000_000  # ulp
@@ -18,20 +21,20 @@ UNSIGNED: Mapping[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uin
 
 
 class GapDocument(TypedDict):
-    """A gap as JSON; an infinite distance stands as "Infinity"."""
+    """A gap as plain data."""
 
     name: str
     place: list[int]
     old: str
     new: str
-    absolute: float | str
+    absolute: Real
     ulp: int | None
     cells: int
     good: bool
 
 
 class ComparisonDocument(TypedDict):
-    """A comparison as JSON."""
+    """A comparison as plain data."""
 
     arrays: int
     gaps: list[GapDocument]
@@ -69,7 +72,8 @@ class Gap:
     def document(self) -> GapDocument:
         """The gap as plain data."""
         return {"name": self.name, "place": list(self.place), "old": self.old, "new": self.new,
-                "absolute": _plain(self.absolute), "ulp": self.ulp, "cells": self.cells, "good": self.good}  # fmt: skip
+                "absolute": _encode_number(self.absolute), "ulp": self.ulp, "cells": self.cells,
+                "good": self.good}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,11 +99,11 @@ class Comparison:
 
     def words(self) -> str:
         """The whole in a clause: `3 of 12 arrays, largest 4 ulp at moved: mapped[2, 1]`."""
-        told = [f"{len(self.gaps)} of {self.arrays} arrays"] if self.gaps else []
-        told += [f"{len(self.added)} added"] if self.added else []
-        told += [f"{len(self.removed)} removed"] if self.removed else []
+        parts = [f"{len(self.gaps)} of {self.arrays} arrays"] if self.gaps else []
+        parts += [f"{len(self.added)} added"] if self.added else []
+        parts += [f"{len(self.removed)} removed"] if self.removed else []
         worst = self.worst()
-        return ", ".join([*told, f"largest {worst.words()}"] if worst else told) or f"none of {self.arrays} arrays"
+        return ", ".join([*parts, f"largest {worst.words()}"] if worst else parts) or f"none of {self.arrays} arrays"
 
     def document(self) -> ComparisonDocument:
         """The comparison as plain data."""
@@ -115,40 +119,42 @@ def compare(old: Mapping[str, Array], new: Mapping[str, Array], *, atol: float, 
     both = [name for name in old if name in new]
     gaps = [compare_arrays(name, old[name], new[name], atol=atol, rtol=rtol) for name in both]
     added, removed = (tuple(name for name in a if name not in b) for a, b in ((new, old), (old, new)))
-    return Comparison(len(both), tuple(found for found in gaps if found is not None), added, removed)
+    return Comparison(len(both), tuple(gap for gap in gaps if gap is not None), added, removed)
 
 
 def compare_arrays(name: str, old: Array, new: Array, *, atol: float, rtol: float) -> Gap | None:
     """The worst difference between two arrays, or None when they hold the same numbers in the same shape."""
     if old.shape != new.shape or old.dtype.kind != new.dtype.kind:
-        told = [f"{list(a.shape)} {a.dtype}" for a in (old, new)]
-        return Gap(name, (), told[0], told[1], float("inf"), None, float("inf"), max(old.size, new.size), False)
-    differs = ~_same(old, new)
+        kinds = [f"{list(a.shape)} {a.dtype}" for a in (old, new)]
+        return Gap(name, (), kinds[0], kinds[1], float("inf"), None, float("inf"), max(old.size, new.size), False)
+    differs = ~_are_same(old, new)
     if not differs.any():
         return None
-    away, share = _distance(old, new, atol, rtol)
+    away, share = _measure_distance(old, new, atol, rtol)
     place = tuple(int(i) for i in np.unravel_index(int(np.where(differs, share, -1.0).argmax()), share.shape))
     return Gap(name, place, repr(old[place].item()), repr(new[place].item()), float(away[place]),
                count_ulps(old[place], new[place]), float(share[place]), int(differs.sum()),
                bool((share[differs] <= 1.0).all()))  # fmt: skip
 
 
-def _same(old: Array, new: Array) -> NDArray[np.bool_]:
+def _are_same(old: Array, new: Array) -> NDArray[np.bool_]:
     equal = old == new
     if old.dtype.kind in "fc":
         equal = equal | (np.isnan(old) & np.isnan(new))
     return np.asarray(equal, dtype=np.bool_)
 
 
-def _distance(old: Array, new: Array, atol: float, rtol: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _measure_distance(
+    old: Array, new: Array, atol: float, rtol: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Each number's |new − old|, and that as a share of what is allowed (infinite where nothing is)."""
     if old.dtype.kind not in "fc":
         away = np.abs(new.astype(np.float64) - old.astype(np.float64))
-        return away, np.where(_same(old, new), 0.0, np.inf)
+        return away, np.where(_are_same(old, new), 0.0, np.inf)
     wide = np.complex128 if old.dtype.kind == "c" else np.float64
     a, b = old.astype(wide), new.astype(wide)
     with np.errstate(all="ignore"):
-        away = np.nan_to_num(np.where(_same(old, new), 0.0, np.abs(b - a)), nan=np.inf, posinf=np.inf)
+        away = np.nan_to_num(np.where(_are_same(old, new), 0.0, np.abs(b - a)), nan=np.inf, posinf=np.inf)
         allowed = atol + rtol * np.abs(a)
         share = np.where(away == 0, 0.0, away / allowed)
     # Beside an infinity or NaN nothing but the same counts as near.
@@ -166,10 +172,10 @@ def count_ulps(old: Any, new: Any) -> int | None:
         return None if None in parts else max(part for part in parts if part is not None)
     if old.dtype.kind != "f" or old.dtype != new.dtype or not (np.isfinite(old) and np.isfinite(new)):
         return None
-    return abs(_rank(old) - _rank(new))
+    return abs(_rank_float(old) - _rank_float(new))
 
 
-def _rank(value: Array) -> int:
+def _rank_float(value: Array) -> int:
     """A float's place in the order of all floats of its dtype; 0 for both zeros."""
     size = value.dtype.itemsize
     bits = int(value.reshape(1).view(UNSIGNED[size])[0])
@@ -177,7 +183,7 @@ def _rank(value: Array) -> int:
     return bits if bits < sign else sign - bits
 
 
-def iterate_leaves(values: Any) -> Iterator[Any]:
+def iterate_leaves(values: Nested) -> Iterator[Any]:
     """The leaves of nested lists, in row-major order."""
     if isinstance(values, list):
         for item in values:
@@ -186,16 +192,16 @@ def iterate_leaves(values: Any) -> Iterator[Any]:
         yield values
 
 
-def parse_array(values: Any, dtype: str | None = None) -> Array:
-    """Published numbers (nested lists; what is no number as a string, complex as parts) as an array."""
-    found = [_number(value) for value in iterate_leaves(values)]
+def parse_array(values: Nested, dtype: str | None = None) -> Array:
+    """Published numbers (nested lists; what is not finite as a string, complex as parts) as an array."""
+    numbers = [_parse_number(value) for value in iterate_leaves(values)]
     shape = measure_shape(values)
     # A JSON number with a point is a float: a row that happens to hold whole ones is still one.
-    made = np.array(found, dtype=dtype) if found else np.zeros(0, dtype=dtype or "float64")
-    return made.reshape(shape)
+    flat = np.array(numbers, dtype=dtype) if numbers else np.zeros(0, dtype=dtype or "float64")
+    return flat.reshape(shape)
 
 
-def measure_shape(values: Any) -> tuple[int, ...]:
+def measure_shape(values: Nested) -> tuple[int, ...]:
     """The shape of nested lists."""
     shape: list[int] = []
     while isinstance(values, list):
@@ -206,11 +212,11 @@ def measure_shape(values: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     if isinstance(value, dict):
         return complex(float(value["re"]), float(value["im"]))
     return float(value) if isinstance(value, str) else value
 
 
-def _plain(value: float) -> float | str:
+def _encode_number(value: float) -> Real:
     return value if np.isfinite(value) else "Infinity"

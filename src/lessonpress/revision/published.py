@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from lessonpress.core import tensor_file
+from lessonpress.lesson.records import Nested
 from lessonpress.revision import history, numeric_diff
+from lessonpress.revision.identity import Identity
 from lessonpress.revision.numeric_diff import Array
+from lessonpress.revision.schema import Manifest, PublishedArray
 
 TEXTS = (".py", ".yaml", ".yml", ".md", ".txt", ".json", ".csv", ".toml", ".cfg", ".svg")
 
 
-def read_identity(folder: Path) -> dict[str, Any]:
-    """What the revision is. Raises LessonError when it cannot be read."""
-    return history.read_document(folder / "identity.json")
+def read_identity(folder: Path) -> Identity:
+    """What the revision is. Raises LessonError when it cannot be read; a damaged one shows where it is used."""
+    return cast(Identity, history.read_document(folder / "identity.json"))
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """What the revision says. Raises LessonError when it cannot be read."""
-    return history.read_document(folder / "manifest.json")
+def read_manifest(folder: Path) -> Manifest:
+    """What the revision says. Raises LessonError when it cannot be read; a damaged one shows where it is used."""
+    return cast(Manifest, history.read_document(folder / "manifest.json"))
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -39,30 +42,35 @@ def read_numbers(folder: Path) -> dict[str, Array]:
 
 
 def collect_numbers(
-    told: Mapping[str, Mapping[str, Any]], known: Mapping[str, str], beside: Mapping[str, Array]
+    recorded: Mapping[str, Mapping[str, Nested]], dtypes: Mapping[str, str], beside: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The numbers of an identity; `known` holds dtypes by name, `beside` the arrays that lie in files."""
-    out = {f"{case}: {name}": numeric_diff.parse_array(values, known.get(f"{case}: {name}"))
-           for case, record in told.items() for name, values in record.items()}  # fmt: skip
-    return {**out, **beside}
+    """The numbers that an identity records, with `dtypes` by name, and `beside` them the arrays that lie in files."""
+    arrays = {f"{case}: {name}": numeric_diff.parse_array(values, dtypes.get(f"{case}: {name}"))
+              for case, record in recorded.items() for name, values in record.items()}  # fmt: skip
+    return {**arrays, **beside}
 
 
-def list_dtypes(told: Mapping[str, Any]) -> dict[str, str]:
+def list_dtypes(manifest: Manifest) -> dict[str, str]:
     """The dtypes of a manifest's recorded arrays by name."""
-    return {f"{case['id']}: {entry['id']}": entry["dtype"]
-            for case in (told.get("experiment") or {"cases": []})["cases"]
-            for entry in (*case["matrices"], *case["vectors"]) if "dtype" in entry and "id" in entry}  # fmt: skip
+    return {name: dtype for name, entry in list_arrays(manifest) if (dtype := entry.get("dtype"))}
+
+
+def list_arrays(manifest: Manifest) -> Iterator[tuple[str, PublishedArray]]:
+    """The recorded arrays of a manifest with their names, `moved: mapped`; the earliest, without ids, are left out."""
+    for case in manifest["experiment"]["cases"] if manifest["experiment"] else []:
+        for entry in (*case["matrices"], *case["vectors"]):
+            if "id" in entry:
+                yield f"{case['id']}: {entry['id']}", entry
 
 
 def read_large_arrays(folder: Path) -> dict[str, Array]:
     """The recorded arrays that lie in files of their own, by name."""
-    out = {}
-    for case in (read_manifest(folder).get("experiment") or {"cases": []})["cases"]:
-        for entry in (*case["matrices"], *case["vectors"]):
-            if isinstance(entry["values"], dict) and "file" in entry["values"]:
-                data = (folder / entry["values"]["file"]).read_bytes()
-                out[f"{case['id']}: {entry['id']}"] = np.load(io.BytesIO(data), allow_pickle=False)
-    return out
+    arrays = {}
+    for name, entry in list_arrays(read_manifest(folder)):
+        if isinstance(entry["values"], dict):
+            data = (folder / entry["values"]["file"]).read_bytes()
+            arrays[name] = np.load(io.BytesIO(data), allow_pickle=False)
+    return arrays
 
 
 def read_weights(folder: Path) -> dict[str, Array]:
@@ -75,11 +83,11 @@ def read_weights(folder: Path) -> dict[str, Array]:
 
 def read_tolerance(folder: Path) -> tuple[float, float]:
     """The lesson's tolerance, absolute and relative, as the revision states it; 1e-12 where it states none."""
-    told = read_manifest(folder).get("tolerance") or {"atol": 1e-12, "rtol": 1e-12}
-    return float(told["atol"]), float(told["rtol"])
+    tolerance = read_manifest(folder).get("tolerance") or {"atol": 1e-12, "rtol": 1e-12}
+    return float(tolerance["atol"]), float(tolerance["rtol"])
 
 
-def read_texts(folder: Path, names: Mapping[str, Any]) -> dict[str, str]:
+def read_texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """The named files of the folder that are text."""
     return {name: (folder / name).read_text(encoding="utf-8", errors="replace") for name in names
             if name.endswith(TEXTS) and (folder / name).is_file()}  # fmt: skip

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import difflib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ruamel.yaml import YAML
 
 from lessonpress.core import canonical_json
 from lessonpress.lesson.recipe import PROSE, WORDS
-from lessonpress.lesson.records import Real
 from lessonpress.revision import identity, numeric_diff, published
-from lessonpress.revision.numeric_diff import Comparison, ComparisonDocument
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Connection, Layer, Real, Verdict
+    from lessonpress.revision.identity import Identity
+    from lessonpress.revision.numeric_diff import Comparison, ComparisonDocument
+    from lessonpress.revision.schema import Manifest
 
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})
@@ -25,8 +29,15 @@ SHOWN, BEFORE = 200, 40  # characters of a long value, and of those before and a
 RECIPE, ABSENT = "lesson.yaml", "absent"
 
 
+class DrawnGraph(TypedDict):
+    """What of a graph, or of a manifest, is compared."""
+
+    layers: list[Layer]
+    connections: list[Connection]
+
+
 class EditDocument(TypedDict):
-    """An edit as JSON."""
+    """An edit as plain data."""
 
     name: str
     old: str
@@ -34,7 +45,7 @@ class EditDocument(TypedDict):
 
 
 class GraphDiffDocument(TypedDict):
-    """The difference of two graphs as JSON."""
+    """The difference of two graphs as plain data, connections by their ends."""
 
     added: list[str]
     removed: list[str]
@@ -44,7 +55,7 @@ class GraphDiffDocument(TypedDict):
 
 
 class CheckDiffDocument(TypedDict):
-    """The difference of a check as JSON: its sentence, and its verdict and margin before and after."""
+    """The difference of a check as plain data: each time the old and the new, None where there is none."""
 
     id: str
     sentence: str
@@ -53,7 +64,7 @@ class CheckDiffDocument(TypedDict):
 
 
 class RevisionDiffDocument(TypedDict):
-    """The difference of two revisions as JSON; its keys are published."""
+    """The difference of two revisions as plain data."""
 
     old: str
     new: str
@@ -82,6 +93,10 @@ class Edit:
         """The edit in a line."""
         return f"{self.name}: {self.old} → {self.new}"
 
+    def document(self) -> EditDocument:
+        """The edit as plain data."""
+        return {"name": self.name, "old": self.old, "new": self.new}
+
 
 @dataclass(frozen=True)
 class GraphDiff:
@@ -101,9 +116,17 @@ class GraphDiff:
         """The change in a clause: `1 layer added, 2 changed`."""
         counts = {"added": len(self.added), "removed": len(self.removed), "changed": len(self.changed or {})}
         wires = {"added": len(self.connections_added), "removed": len(self.connections_removed)}
-        told = [f"{count} {word}" for word, count in counts.items() if count]
-        told += [f"{_count(count, 'connection')} {word}" for word, count in wires.items() if count]
-        return ", ".join(told) or "unchanged"
+        parts = [f"{count} {word}" for word, count in counts.items() if count]
+        parts += [f"{_format_count(count, 'connection')} {word}" for word, count in wires.items() if count]
+        return ", ".join(parts) or "unchanged"
+
+    def document(self) -> GraphDiffDocument:
+        """The difference as plain data."""
+        return {
+            "added": list(self.added), "removed": list(self.removed),
+            "changed": {name: _list_documents(edits) for name, edits in (self.changed or {}).items()},
+            "connectionsAdded": list(self.connections_added), "connectionsRemoved": list(self.connections_removed),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,9 +144,13 @@ class CheckDiff:
         before, after = self.passed
         if before is None or after is None:
             return f"{self.id}: {'added' if before is None else 'removed'}"
-        told = {(True, True): "passes", (False, False): "fails", (True, False): "passed, now fails"}
-        verdict = told.get((before, after), "failed, now passes")
+        known = {(True, True): "passes", (False, False): "fails", (True, False): "passed, now fails"}
+        verdict = known.get((before, after), "failed, now passes")
         return f"{self.id}: {verdict}, margin {self.margin[0]} → {self.margin[1]}"
+
+    def document(self) -> CheckDiffDocument:
+        """The difference as plain data."""
+        return {"id": self.id, "sentence": self.sentence, "passed": list(self.passed), "margin": list(self.margin)}
 
 
 @dataclass(frozen=True)
@@ -147,12 +174,12 @@ class RevisionDiff:
     def words(self) -> list[str]:
         """The reasons with their counts, `numbers (3 of 12 arrays, largest 4 ulp at …)`."""
         counts = {
-            "source": _count(len(self.code), "file"),
-            "recipe": _count(len(self.recipe), "key"), "prose": _count(len(self.prose), "key"),
+            "source": _format_count(len(self.code), "file"),
+            "recipe": _format_count(len(self.recipe), "key"), "prose": _format_count(len(self.prose), "key"),
             "checks": ", ".join(check.words() for check in self.checks if check.edited),
             "numbers": self.numbers.words(), "graph": self.graph.words(),
             "environment": ", ".join(edit.words() for edit in self.environment),
-            "templates": _count(sum(edit.name not in self.texts for edit in self.files), "file"),
+            "templates": _format_count(sum(edit.name not in self.texts for edit in self.files), "file"),
         }  # fmt: skip
         return [f"{reason} ({counts[reason]})" if counts.get(reason) else reason for reason in self.reasons]
 
@@ -160,17 +187,10 @@ class RevisionDiff:
         """The changes as plain data, for programs."""
         return {
             "old": self.old, "new": self.new, "reasons": list(self.reasons), "words": self.words(),
-            "texts": dict(self.texts), "recipe": _edits(self.recipe), "prose": _edits(self.prose),
-            "graph": {
-                "added": list(self.graph.added), "removed": list(self.graph.removed),
-                "changed": {name: _edits(edits) for name, edits in (self.graph.changed or {}).items()},
-                "connectionsAdded": list(self.graph.connections_added),
-                "connectionsRemoved": list(self.graph.connections_removed),
-            },
-            "numbers": self.numbers.document(),
-            "checks": [{"id": c.id, "sentence": c.sentence, "passed": list(c.passed), "margin": list(c.margin)}
-                       for c in self.checks],
-            "environment": _edits(self.environment), "machine": _edits(self.machine), "files": _edits(self.files),
+            "texts": dict(self.texts), "recipe": _list_documents(self.recipe), "prose": _list_documents(self.prose),
+            "graph": self.graph.document(), "numbers": self.numbers.document(),
+            "checks": [check.document() for check in self.checks], "environment": _list_documents(self.environment),
+            "machine": _list_documents(self.machine), "files": _list_documents(self.files),
         }  # fmt: skip
 
 
@@ -179,66 +199,76 @@ def compare_revisions(old: Path, new: Path) -> RevisionDiff:
 
     Raises LessonError when one of them cannot be read.
     """
-    sides = [published.read_identity(old), published.read_identity(new)]
-    told = [published.read_manifest(old), published.read_manifest(new)]
-    prose, recipe = _recipe(old, new)
-    graph = compare_graphs(told[0], told[1])
-    texts = _texts(old, new)
-    code = tuple(name for name in texts if name not in {RECIPE, *(_checks_file(side) for side in (old, new))})
+    identities = [published.read_identity(old), published.read_identity(new)]
+    manifests = [published.read_manifest(old), published.read_manifest(new)]
+    prose, recipe = _compare_recipes(old, new)
+    graph = compare_graphs(manifests[0], manifests[1])
+    texts = _compare_texts(old, new)
+    code = tuple(name for name in texts if name not in {RECIPE, *(_find_checks_file(side) for side in (old, new))})
     atol, rtol = published.read_tolerance(old)
     numbers = [{**published.read_numbers(side), **published.read_weights(side)} for side in (old, new)]
+    machines = [{key: manifest["provenance"].get(key) for key in MACHINE} for manifest in manifests]
     return RevisionDiff(
-        told[0]["revision"], told[1]["revision"], list_reasons(sides[0], sides[1], graph, templates=_other(told)),
-        texts, code, recipe, prose, graph, numeric_diff.compare(numbers[0], numbers[1], atol=atol, rtol=rtol),
-        _checks(told[0], told[1], sides), _environment(sides[0], sides[1]),
-        list_edits({key: told[0]["provenance"].get(key) for key in MACHINE},
-                   {key: told[1]["provenance"].get(key) for key in MACHINE}),
-        _files(old, new),
-    )  # fmt: skip
+        old=manifests[0]["revision"],
+        new=manifests[1]["revision"],
+        reasons=list_reasons(identities[0], identities[1], graph, templates=_have_other_templates(manifests)),
+        texts=texts,
+        code=code,
+        recipe=recipe,
+        prose=prose,
+        graph=graph,
+        numbers=numeric_diff.compare(numbers[0], numbers[1], atol=atol, rtol=rtol),
+        checks=_compare_checks(manifests, identities),
+        environment=_compare_environments(identities[0], identities[1]),
+        machine=list_edits(machines[0], machines[1]),
+        files=_compare_files(old, new),
+    )
 
 
-def list_reasons(
-    old: Mapping[str, Any], new: Mapping[str, Any], graph: GraphDiff, *, templates: bool = False
-) -> tuple[str, ...]:
+def list_reasons(old: Identity, new: Identity, graph: GraphDiff, *, templates: bool = False) -> tuple[str, ...]:
     """Why one identity is not the other, with `graph` where the graphs differ in more than their places."""
-    found = identity.list_reasons(old, new, templates=templates) if old != new else []
+    reasons = identity.list_reasons(old, new, templates=templates) if old != new else []
     if graph.same():
-        return tuple(found)
-    at = next((i for i, word in enumerate(found) if word in ("environment", "templates")), len(found))
-    return (*found[:at], "graph", *found[at:])
+        return tuple(reasons)
+    at = next((i for i, word in enumerate(reasons) if word in ("environment", "templates")), len(reasons))
+    return (*reasons[:at], "graph", *reasons[at:])
 
 
-def _other(told: list[dict[str, Any]]) -> bool:
+def _have_other_templates(manifests: Sequence[Manifest]) -> bool:
     """Whether other templates, or other code that fills them, made one revision than the other.
 
     The earliest manifests do not name theirs.
     """
-    made = [side["provenance"].get("templatesSha256") for side in told]
-    return bool(made[0] != made[1])
+    return len({manifest["provenance"].get("templatesSha256") for manifest in manifests}) > 1
 
 
-def compare_graphs(old: Mapping[str, Any], new: Mapping[str, Any]) -> GraphDiff:
+def compare_graphs(old: DrawnGraph, new: DrawnGraph) -> GraphDiff:
     """Compare two graphs by the ids of their layers and the ends of their connections."""
-    layers = [{layer["id"]: {k: v for k, v in layer.items() if k not in PLACES} for layer in side["layers"]}
-              for side in (old, new)]  # fmt: skip
-    ends = [[_ends(wire) for wire in side["connections"]] for side in (old, new)]
+    layers = [{layer["id"]: _drop_places(layer) for layer in side["layers"]} for side in (old, new)]
+    ends = [[_format_ends(wire) for wire in side["connections"]] for side in (old, new)]
     changed = {name: list_edits(layers[0][name], layers[1][name]) for name in layers[0] if name in layers[1]}
     return GraphDiff(
         tuple(name for name in layers[1] if name not in layers[0]),
         tuple(name for name in layers[0] if name not in layers[1]),
-        {name: found for name, found in changed.items() if found},
-        tuple(_beyond(ends[1], ends[0])), tuple(_beyond(ends[0], ends[1])),
+        {name: edits for name, edits in changed.items() if edits},
+        tuple(_list_missing(ends[1], ends[0])), tuple(_list_missing(ends[0], ends[1])),
     )  # fmt: skip
 
 
-def _ends(wire: Mapping[str, Any]) -> str:
-    ports = [f"{wire[end]}{f'.{wire[port]}' if wire.get(port) else ''}"
-             for end, port in (("source", "sourcePort"), ("target", "targetPort"))]  # fmt: skip
-    calls = [f"#{wire[key]}" for key in ("sourceCall", "targetCall") if wire.get(key) is not None]
-    return " → ".join(ports) + (f" (calls {', '.join(calls)})" if calls else "")
+def _drop_places(layer: Layer) -> dict[str, object]:
+    """A layer without its places in the source."""
+    return {key: value for key, value in layer.items() if key not in PLACES}
 
 
-def _beyond(some: list[str], others: list[str]) -> Iterator[str]:
+def _format_ends(wire: Connection) -> str:
+    """A connection by its ends, with ports and the numbers of calls."""
+    sides = (wire["source"], wire["sourcePort"]), (wire["target"], wire["targetPort"])
+    ends = [f"{layer}.{port}" if port else layer for layer, port in sides]
+    numbers = [number for number in (wire.get("sourceCall"), wire.get("targetCall")) if number is not None]
+    return " → ".join(ends) + (f" (calls {', '.join(f'#{number}' for number in numbers)})" if numbers else "")
+
+
+def _list_missing(some: list[str], others: list[str]) -> Iterator[str]:
     """Those of `some` that are not among `others`, each as often as it is missing there."""
     left = list(others)
     for name in some:
@@ -255,36 +285,37 @@ def list_edits(old: Any, new: Any, name: str = "") -> tuple[Edit, ...]:
         parts = [(f"{name}.{key}" if name else str(key), old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         parts = [(f"{name}[{at}]", a, b) for at, (a, b) in enumerate(zip(old, new, strict=True))]
-    elif _by_id(old) and _by_id(new):
+    elif _have_ids(old) and _have_ids(new):
         return list_edits({entry["id"]: entry for entry in old}, {entry["id"]: entry for entry in new}, name)
     else:
-        return () if _equal(old, new) else (Edit(name, *_apart(_text(old), _text(new))),)
+        shown = _cut_around_difference(_format_value(old), _format_value(new))
+        return () if _are_equal(old, new) else (Edit(name, *shown),)
     return tuple(edit for part, a, b in parts for edit in list_edits(a, b, part))
 
 
-def _by_id(value: Any) -> bool:
+def _have_ids(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and "id" in e for e in value)
 
 
-def _equal(old: Any, new: Any) -> bool:
+def _are_equal(old: Any, new: Any) -> bool:
     return type(old) is type(new) and (old == new or (old != old and new != new))
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else canonical_json.compact(value) if _is_json(value) else str(value)
 
 
-def _apart(old: str, new: str) -> tuple[str, str]:
+def _cut_around_difference(old: str, new: str) -> tuple[str, str]:
     """Two texts as they are shown beside each other: long ones are cut around the place where they differ."""
     if max(len(old), len(new)) <= SHOWN:
         return old, new
     shorter = min(len(old), len(new))
     first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     last = next((at for at in range(shorter - first) if old[-1 - at] != new[-1 - at]), shorter - first)
-    return _cut(old, first, len(old) - last), _cut(new, first, len(new) - last)
+    return _cut_text(old, first, len(old) - last), _cut_text(new, first, len(new) - last)
 
 
-def _cut(text: str, first: int, last: int) -> str:
+def _cut_text(text: str, first: int, last: int) -> str:
     """A long text with some of what stands before and after a place in it."""
     start, end = max(0, first - BEFORE), min(len(text), last + BEFORE)
     end = min(end, start + SHOWN)
@@ -295,11 +326,11 @@ def _is_json(value: Any) -> bool:
     return isinstance(value, dict | list | bool | int | None)
 
 
-def _recipe(old: Path, new: Path) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
+def _compare_recipes(old: Path, new: Path) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
     """The edits of the recipe: those of its words, and all others."""
-    found = list_edits(_yaml(old / RECIPE), _yaml(new / RECIPE))
-    prose = tuple(edit for edit in found if _is_prose(edit.name))
-    return prose, tuple(edit for edit in found if edit not in prose)
+    edits = list_edits(_read_yaml(old / RECIPE), _read_yaml(new / RECIPE))
+    prose = tuple(edit for edit in edits if _is_prose(edit.name))
+    return prose, tuple(edit for edit in edits if edit not in prose)
 
 
 def _is_prose(name: str) -> bool:
@@ -307,23 +338,23 @@ def _is_prose(name: str) -> bool:
     return top in PROSE or (top == "experiment" and last in WORDS)
 
 
-def _yaml(path: Path) -> Any:
+def _read_yaml(path: Path) -> Any:
     if not path.is_file():
         return {}
     return YAML(typ="safe", pure=True).load(io.StringIO(path.read_text(encoding="utf-8-sig")))
 
 
-def _texts(old: Path, new: Path) -> dict[str, str]:
+def _compare_texts(old: Path, new: Path) -> dict[str, str]:
     """Unified diffs of the lesson's own files."""
-    names = dict.fromkeys(sorted({*_own(old), *_own(new)}))
+    names = sorted({*_list_own_files(old), *_list_own_files(new)})
     before, after = published.read_texts(old, names), published.read_texts(new, names)
-    found = {name: "".join(difflib.unified_diff(_lines(before.get(name, "")), _lines(after.get(name, "")),
+    diffs = {name: "".join(difflib.unified_diff(_split_lines(before.get(name, "")), _split_lines(after.get(name, "")),
                                                 f"{old.name}/{name}", f"{new.name}/{name}"))
              for name in names}  # fmt: skip
-    return {name: text for name, text in found.items() if text}
+    return {name: text for name, text in diffs.items() if text}
 
 
-def _own(folder: Path) -> list[str]:
+def _list_own_files(folder: Path) -> list[str]:
     """The lesson's own files in a revision folder: what lessonpress does not add to every lesson."""
     made = {*identity.DERIVED, *identity.NUMERIC, "compare.py", "verify.py", "run.py", "plan.json", "preview.svg",
             "requirements.txt"}  # fmt: skip
@@ -331,50 +362,62 @@ def _own(folder: Path) -> list[str]:
     return [name for name in names if name not in made and not name.startswith(("worker/", "values/"))]
 
 
-def _checks_file(folder: Path) -> str | None:
+def _find_checks_file(folder: Path) -> str | None:
     path = folder / "plan.json"
     return canonical_json.read(path)["checks"] if path.is_file() else None
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return [line if line.endswith("\n") else f"{line}\n" for line in text.splitlines(keepends=True)]
 
 
-def _checks(old: Mapping[str, Any], new: Mapping[str, Any], sides: list[dict[str, Any]]) -> tuple[CheckDiff, ...]:
+def _compare_checks(manifests: Sequence[Manifest], identities: Sequence[Identity]) -> tuple[CheckDiff, ...]:
     """The checks that came, went, flipped or lost margin, and all that changed otherwise."""
-    before, after = ({c["id"]: c for c in side.get("checks") or []} for side in (old, new))
-    edited = sides[0]["digests"].get("checks") != sides[1]["digests"].get("checks")
-    found = []
-    for name in [*before, *(name for name in after if name not in before)]:
-        a, b = before.get(name, {}), after.get(name, {})
-        if any(a.get(key) != b.get(key) for key in ("passed", "margin", "bound", "sense", "sentence")):
-            other = any(a.get(key) != b.get(key) for key in ("bound", "sense", "sentence"))
-            found.append(CheckDiff(name, str((b or a)["sentence"]), (a.get("passed"), b.get("passed")),
-                                   (a.get("margin"), b.get("margin")), edited and other))  # fmt: skip
-    return tuple(found)
+    before, after = ({check["id"]: check for check in side.get("checks") or []} for side in manifests)
+    code = {side["digests"].get("checks") for side in identities}
+    pairs = [(before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
+    return tuple(_compare_check(old, new, edited=len(code) > 1) for old, new in pairs
+                 if _differ(old, new, ("passed", "margin", "bound", "sense", "sentence")))  # fmt: skip
 
 
-def _environment(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Edit, ...]:
+def _compare_check(old: Verdict | None, new: Verdict | None, *, edited: bool) -> CheckDiff:
+    """One check in two revisions, at least one of which has it; `edited` says whether the checks' code is another."""
+    known = [verdict for verdict in (new, old) if verdict]
+    return CheckDiff(
+        id=known[0]["id"],
+        sentence=known[0]["sentence"],
+        passed=(old["passed"] if old else None, new["passed"] if new else None),
+        margin=(old["margin"] if old else None, new["margin"] if new else None),
+        edited=edited and _differ(old, new, ("bound", "sense", "sentence")),
+    )
+
+
+def _differ(old: Verdict | None, new: Verdict | None, keys: Sequence[str]) -> bool:
+    """Whether two verdicts differ in one of some keys; a verdict that is missing differs."""
+    return old is None or new is None or any(old.get(key) != new.get(key) for key in keys)
+
+
+def _compare_environments(old: Identity, new: Identity) -> tuple[Edit, ...]:
     before, after = ({key: side.get(key) for key in identity.ENVIRONMENT} for side in (old, new))
     return list_edits(before, after)
 
 
-def _files(old: Path, new: Path) -> tuple[Edit, ...]:
+def _compare_files(old: Path, new: Path) -> tuple[Edit, ...]:
     """Every file whose bytes differ, with its sizes; what holds the id differs always and is left out."""
     before, after = ({n: d for n, d in published.read_files(side).items() if n not in identity.DERIVED - {"index.html"}}
                      for side in (old, new))  # fmt: skip
     names = sorted({*before, *after})
-    return tuple(Edit(name, _size(before.get(name)), _size(after.get(name)))
+    return tuple(Edit(name, _format_size(before.get(name)), _format_size(after.get(name)))
                  for name in names if before.get(name) != after.get(name))  # fmt: skip
 
 
-def _size(data: bytes | None) -> str:
+def _format_size(data: bytes | None) -> str:
     return ABSENT if data is None else f"{len(data)} bytes"
 
 
-def _edits(found: tuple[Edit, ...]) -> list[EditDocument]:
-    return [{"name": edit.name, "old": edit.old, "new": edit.new} for edit in found]
+def _list_documents(edits: Sequence[Edit]) -> list[EditDocument]:
+    return [edit.document() for edit in edits]
 
 
-def _count(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""

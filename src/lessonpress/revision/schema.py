@@ -12,16 +12,16 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
 
-from lessonpress.core.records import Isolation
-from lessonpress.lesson.capture_records import Cpu, Host
+from lessonpress.core.records import Isolation, ReplayCertificate
 from lessonpress.lesson.records import (
     Connection,
     Count,
+    Cpu,
     Digests,
     Graph,
     Hex64,
+    Host,
     Layer,
-    Real,
     TensorType,
     Tolerance,
     Verdict,
@@ -206,14 +206,6 @@ class PublishedFile(TypedDict):
     url: str
     sha256: Hex64
     bytes: Count
-
-
-class ReplayCertificate(TypedDict):
-    """Whether the published graph reproduces what was recorded, and how closely."""
-
-    covered: bool
-    maxDifference: Real | None
-    uncovered: list[str]
 
 
 class Term(TypedDict):

@@ -14,7 +14,7 @@ Json: TypeAlias = Any
 Arguments: TypeAlias = dict[str, Json]  # constructor arguments by name
 InputSpec: TypeAlias = dict[str, Json]  # an input as the recipe gives it: `lesson.input_specs` says what it may hold
 
-Number: TypeAlias = int | float | str  # what is not finite stands as "NaN", "Infinity" or "-Infinity"
+Number: TypeAlias = int | float | Literal["NaN", "Infinity", "-Infinity"]  # JSON has no number for these three
 # [number of the call, path in what it gave], or ["input" | "param" | "buffer", full name]
 Source: TypeAlias = list[Any]
 

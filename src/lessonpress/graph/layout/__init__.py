@@ -7,14 +7,17 @@ it; lines are cut at the borders. Nothing here depends on hash order, fonts or t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lessonpress.graph.layout import assemble, nest, text
 from lessonpress.graph.layout.fold import choose_folded
 from lessonpress.graph.layout.geometry import CARDS, measure_levels
 from lessonpress.graph.layout.level import build_levels
-from lessonpress.graph.layout.nest import Layer
 from lessonpress.graph.layout.records import Box, Frame, Label, Loop, Placement, Point, Route
 from lessonpress.graph.layout.view import format_shape, make_view
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Connection, Layer
 
 __all__ = [
     "CARDS",
@@ -33,7 +36,7 @@ __all__ = [
 
 
 def place_graph(
-    layers: Sequence[Layer], connections: Sequence[Layer], *, collapsed: frozenset[str] = frozenset()
+    layers: Sequence[Layer], connections: Sequence[Connection], *, collapsed: frozenset[str] = frozenset()
 ) -> Placement:
     """Lay out the published graph, in pixels rounded to a tenth, with the modules in `collapsed` drawn as boxes.
 

@@ -39,10 +39,10 @@ class Segment:
     low_offset: float
 
 
-def arrange(rows: Sequence[Sequence[int]], spans: Sequence[Span], segments: Sequence[Segment]) -> list[float]:
+def arrange_columns(rows: Sequence[Sequence[int]], spans: Sequence[Span], segments: Sequence[Segment]) -> list[float]:
     """The anchors' x, in pixels, so that rows keep their order and gaps and lines run as straight as can be.
 
-    Rows are visited downwards and upwards in turn; within a row the best places for given wishes are found exactly
+    Rows are visited downwards and upwards in turn; within a row the best places for given wishes are computed exactly
     by pooling adjacent violators (isotonic regression).
     """
     x = [0.0] * len(spans)
@@ -52,44 +52,44 @@ def arrange(rows: Sequence[Sequence[int]], spans: Sequence[Span], segments: Sequ
         shift = part.high_offset - part.low_offset
         up[part.low].append((part.high, shift))
         down[part.high].append((part.low, -shift))
-    pull_up, pull_down = _pulls(up, spans), _pulls(down, spans)
+    pull_up, pull_down = _choose_pulls(up, spans), _choose_pulls(down, spans)
     both = [[*higher, *lower] for higher, lower in zip(pull_up, pull_down, strict=True)]
-    offsets = [_offsets(row, spans) for row in rows]
+    offsets = [_measure_offsets(row, spans) for row in rows]
     for row, offset in zip(rows, offsets, strict=True):
         for vertex, at in zip(row, offset, strict=True):
             x[vertex] = at - offset[-1] / 2
     for _ in range(SWEEPS):
-        _settle(rows, offsets, spans, pull_up, x)
-        _settle(rows[::-1], offsets[::-1], spans, pull_down, x)
+        _move_rows(rows, offsets, spans, pull_up, x)
+        _move_rows(rows[::-1], offsets[::-1], spans, pull_down, x)
     for _ in range(POLISH):
-        _settle(rows, offsets, spans, both, x)
+        _move_rows(rows, offsets, spans, both, x)
     for _ in range(2):  # the first time, a line may be set before the box at its end is
         _straighten(rows, spans, up, down, x)
     _gather(rows, spans, [not near for near in both], x)
     return x
 
 
-def _pulls(links: Sequence[Sequence[Link]], spans: Sequence[Span]) -> list[list[Link]]:
+def _choose_pulls(links: Sequence[Sequence[Link]], spans: Sequence[Span]) -> list[list[Link]]:
     """The links that say where a vertex goes: box follows box and line follows line wherever there is one to follow.
 
     Otherwise a chain of boxes that all read one long line would drift towards it, and push it away, row by row.
     """
-    found = []
+    pulls = []
     for vertex, near in enumerate(links):
         alike = [link for link in near if spans[link[0]].line == spans[vertex].line]
-        found.append(alike or list(near))
-    return found
+        pulls.append(alike or list(near))
+    return pulls
 
 
-def _offsets(row: Sequence[int], spans: Sequence[Span]) -> list[float]:
+def _measure_offsets(row: Sequence[int], spans: Sequence[Span]) -> list[float]:
     """Each vertex's least distance from the row's first."""
     at = [0.0]
     for left, right in pairwise(row):
-        at.append(at[-1] + _distance(spans[left], spans[right]))
+        at.append(at[-1] + _measure_distance(spans[left], spans[right]))
     return at[: len(row)]
 
 
-def _settle(
+def _move_rows(
     rows: Sequence[Sequence[int]],
     offsets: Sequence[Sequence[float]],
     spans: Sequence[Span],
@@ -120,20 +120,20 @@ def _straighten(
     """Make every thread upright over as many rows as its neighbours allow, the longest threads first."""
     rims = {vertex: (row[at - 1] if at else None, row[at + 1] if at + 1 < len(row) else None)
             for row in rows for at, vertex in enumerate(row)}  # fmt: skip
-    follow = {vertex: link for row in rows for vertex in row if (link := _follower(vertex, spans, up, down))}
+    follow = {vertex: link for row in rows for vertex in row if (link := _find_follower(vertex, spans, up, down))}
     heads = set(follow) - {link[0] for link in follow.values()}
-    threads = [_thread(vertex, follow) for row in rows for vertex in row if vertex in heads]
+    threads = [_follow_thread(vertex, follow) for row in rows for vertex in row if vertex in heads]
     for thread in sorted(threads, key=lambda thread: -len(thread)):
         begin = 0
         while begin < len(thread):
-            run, low, high = _run(islice(thread, begin, None), rims, spans, x)
-            at = min(max(_wish(run, spans, up, down, x), low), high)
+            run, low, high = _take_upright_run(islice(thread, begin, None), rims, spans, x)
+            at = min(max(_choose_place(run, spans, up, down, x), low), high)
             for vertex, shift in run:
                 x[vertex] = at + shift
             begin += len(run)
 
 
-def _follower(
+def _find_follower(
     vertex: int, spans: Sequence[Span], up: Sequence[Sequence[Link]], down: Sequence[Sequence[Link]]
 ) -> Link | None:
     """What stands right below in the same thread: the line's next bend, or an only child of an only parent."""
@@ -143,12 +143,12 @@ def _follower(
     if len(down[vertex]) != 1:
         return None
     below = down[vertex][0][0]
-    # A frame hangs from the first of its lines that comes from nowhere else.
+    # A frame follows the first of its lines that comes from nowhere else.
     only = [above for above, _ in up[below] if len(down[above]) == 1] if spans[below].frame else up[below]
     return down[vertex][0] if len(only) == 1 or (spans[below].frame and only[0] == vertex) else None
 
 
-def _thread(head: int, follow: Mapping[int, Link]) -> list[tuple[int, float]]:
+def _follow_thread(head: int, follow: Mapping[int, Link]) -> list[tuple[int, float]]:
     """The vertices from a head downwards, each with its anchor's x from the head's when the thread is upright."""
     thread = [(head, 0.0)]
     while thread[-1][0] in follow:
@@ -158,7 +158,7 @@ def _thread(head: int, follow: Mapping[int, Link]) -> list[tuple[int, float]]:
     return thread
 
 
-def _wish(
+def _choose_place(
     run: Sequence[tuple[int, float]],
     spans: Sequence[Span],
     up: Sequence[Sequence[Link]],
@@ -176,7 +176,7 @@ def _wish(
     return min(ends, key=lambda end: abs(end - here), default=here)
 
 
-def _run(
+def _take_upright_run(
     thread: Iterable[tuple[int, float]],
     rims: Mapping[int, tuple[int | None, int | None]],
     spans: Sequence[Span],
@@ -187,8 +187,8 @@ def _run(
     run: list[tuple[int, float]] = []
     for vertex, shift in thread:
         left, right = rims[vertex]
-        least = float("-inf") if left is None else x[left] + _distance(spans[left], spans[vertex])
-        most = float("inf") if right is None else x[right] - _distance(spans[vertex], spans[right])
+        least = float("-inf") if left is None else x[left] + _measure_distance(spans[left], spans[vertex])
+        most = float("inf") if right is None else x[right] - _measure_distance(spans[vertex], spans[right])
         least, most = min(least, x[vertex]) - shift, max(most, x[vertex]) - shift  # rounding must leave a range
         if run and max(low, least) > min(high, most):
             break
@@ -202,13 +202,13 @@ def _gather(rows: Sequence[Sequence[int]], spans: Sequence[Span], lonely: Sequen
     for row in rows:
         for left, right in pairwise(row):
             if lonely[right]:
-                x[right] = x[left] + _distance(spans[left], spans[right])
+                x[right] = x[left] + _measure_distance(spans[left], spans[right])
         for right, left in zip(row[::-1], row[-2::-1], strict=False):
             if lonely[left]:
-                x[left] = max(x[left], x[right] - _distance(spans[left], spans[right]))
+                x[left] = max(x[left], x[right] - _measure_distance(spans[left], spans[right]))
 
 
-def _distance(left: Span, right: Span) -> float:
+def _measure_distance(left: Span, right: Span) -> float:
     """The least distance between two neighbours' anchors."""
     return left.right + (LINE_GAP if left.line or right.line else GAP) + right.left
 

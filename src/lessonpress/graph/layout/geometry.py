@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lessonpress.graph.layout import text
-from lessonpress.graph.layout.columns import GAP, Segment, Span, arrange
+from lessonpress.graph.layout.columns import GAP, Segment, Span, arrange_columns
 from lessonpress.graph.layout.level import BOTTOM, TOP, Level, Step, Wire
 from lessonpress.graph.layout.records import Point
 from lessonpress.graph.layout.view import DETAIL_SIZE, LABEL_SIZE, Item, View
@@ -52,11 +52,11 @@ class LevelGeometry:
         """The corners of one wire, from high to low."""
         trunk, finish, last = wire[0], self.level.wires[wire][1], self.level.last(wire)
         size = len(self.sides)
-        found = [*self._path(trunk, self.level.wires[wire][0], last)]
-        found.append((self._at(last, BOTTOM, trunk), self.starts[self.level.row_of[last]]))
-        found.append((self._at(finish, TOP, trunk), self.ends[self.level.row_of[finish]]))
-        found.append((self._at(finish, TOP, trunk), self.child_top(finish) if finish < size else self.height))
-        return found
+        corners = [*self._path(trunk, self.level.wires[wire][0], last)]
+        corners.append((self._at(last, BOTTOM, trunk), self.starts[self.level.row_of[last]]))
+        corners.append((self._at(finish, TOP, trunk), self.ends[self.level.row_of[finish]]))
+        corners.append((self._at(finish, TOP, trunk), self.child_top(finish) if finish < size else self.height))
+        return corners
 
     def _path(self, trunk: int, begin: int, last: int) -> tuple[Point, ...]:
         """The corners of a trunk from its begin down to one of its bends, worked out once for all who share it."""
@@ -145,12 +145,12 @@ def _set_columns(geometry: LevelGeometry) -> None:
     level = geometry.level
     spans = [Span(left, right, frame) for (left, right, _), frame in zip(geometry.sides, geometry.frames, strict=True)]
     spans += [Span()] * (len(level.row_of) - len(spans))
-    geometry.x = arrange(level.rows, spans, _pieces(geometry, centred=False))
+    geometry.x = arrange_columns(level.rows, spans, _make_segments(geometry, centred=False))
     _set_reach(geometry, spans)
     widest = max(sum(spans[vertex].left + spans[vertex].right + GAP for vertex in row) for row in level.rows)
     if any(geometry.frames) and geometry.left + geometry.right > DRIFT * (widest + 2 * FRAME_PAD):
         # Straight lines from port to port make a long stack of frames lean: stack it by the frames' middles instead.
-        geometry.x = arrange(level.rows, spans, _pieces(geometry, centred=True))
+        geometry.x = arrange_columns(level.rows, spans, _make_segments(geometry, centred=True))
         _set_reach(geometry, spans)
 
 
@@ -160,7 +160,7 @@ def _set_reach(geometry: LevelGeometry, spans: Sequence[Span]) -> None:
     geometry.right = FRAME_PAD + max((x + span.right for x, span in zip(geometry.x, spans, strict=True)), default=0.0)
 
 
-def _pieces(geometry: LevelGeometry, *, centred: bool) -> list[Segment]:
+def _make_segments(geometry: LevelGeometry, *, centred: bool) -> list[Segment]:
     """The pieces of line, tied to where they touch each vertex, or to the middle of each frame."""
 
     def tie(vertex: int, side: int, trunk: int) -> float:

@@ -20,7 +20,7 @@ Step = tuple["Level", Wire, bool]  # a level that a route passes, the wire that 
 
 @dataclass
 class Level:
-    """One open module's children, and what is found out about them step by step."""
+    """One open module's children, and what is worked out about them step by step."""
 
     id: str | None
     children: Sequence[str]
@@ -54,16 +54,16 @@ def build_levels(view: View) -> tuple[dict[str | None, Level], list[list[Step]]]
     """Rank, wire and order every level, from the outermost in; and each bundle's way through the levels."""
     levels: dict[str | None, Level] = {module: Level(module, children) for module, children in view.children.items()}
     place = {child: at for level in levels.values() for at, child in enumerate(level.children)}
-    joints = [_joint(view, bundle) for bundle in view.bundles]
+    joints = [_find_joint(view, bundle) for bundle in view.bundles]
     _rank_all(view, levels, place, joints)
     ways = _wire_all(view, levels, place, joints)
     for module in sorted(levels, key=lambda module: len(view.above[module]) if module is not None else -1):
         _populate(levels[module])
-        _order(levels[module], levels[view.above[module][-1]] if module is not None else None, place)
+        _order_rows(levels[module], levels[view.above[module][-1]] if module is not None else None, place)
     return levels, ways
 
 
-def _joint(view: View, bundle: Bundle) -> int:
+def _find_joint(view: View, bundle: Bundle) -> int:
     """How deep the innermost level is that holds both ends."""
     pairs = zip(view.above[bundle.source], view.above[bundle.target], strict=False)
     return next((depth for depth, (one, other) in enumerate(pairs) if one != other), None) or min(
@@ -106,18 +106,20 @@ def _wire_all(
         exit_side, entry_side = (BOTTOM, TOP) if down else (TOP, BOTTOM)
         inner = [levels[module] for module in view.above[bundle.source][joint:]]
         way: list[Step] = [
-            (level, _wire(trunk, at, exit_side, down), down) for level, at in zip(inner, source[1:], strict=True)
+            (level, _make_wire(trunk, at, exit_side, down), down) for level, at in zip(inner, source[1:], strict=True)
         ][::-1]
-        way.append((outer, _wire(trunk, source[0], target[0], down), down))
+        way.append((outer, _make_wire(trunk, source[0], target[0], down), down))
         inner = [levels[module] for module in view.above[bundle.target][joint:]]
-        way += [(level, _wire(trunk, entry_side, at, down), down) for level, at in zip(inner, target[1:], strict=True)]
+        way += [
+            (level, _make_wire(trunk, entry_side, at, down), down) for level, at in zip(inner, target[1:], strict=True)
+        ]
         for level, wire, _ in way:
             level.wires[wire] = (0, 0)  # the vertices come with the rows
         ways.append(way)
     return ways
 
 
-def _wire(trunk: int, begin: int, end: int, down: bool) -> Wire:
+def _make_wire(trunk: int, begin: int, end: int, down: bool) -> Wire:
     """A wire with its ends in vertical order."""
     return (trunk, begin, end) if down else (trunk, end, begin)
 
@@ -149,7 +151,7 @@ def _populate(level: Level) -> None:
         level.rows[row].append(at)
 
 
-def _order(level: Level, outer: Level | None, place: Mapping[str, int]) -> None:
+def _order_rows(level: Level, outer: Level | None, place: Mapping[str, int]) -> None:
     """Order the rows, the ports first as the level outside wants them, then the lines along each child's sides."""
     if outer is not None and level.id is not None:
         at = place[level.id]
@@ -167,10 +169,10 @@ def _order(level: Level, outer: Level | None, place: Mapping[str, int]) -> None:
             below[high].setdefault(trunk, []).append(spot[low])
         if low < size:
             over[low].setdefault(trunk, []).append(spot[high])
-    level.bottoms = [_along(side) for side in below]
-    level.tops = [_along(side) for side in over]
+    level.bottoms = [_sort_trunks(side) for side in below]
+    level.tops = [_sort_trunks(side) for side in over]
 
 
-def _along(side: Mapping[int, Sequence[int]]) -> list[int]:
+def _sort_trunks(side: Mapping[int, Sequence[int]]) -> list[int]:
     """Trunks from left to right by where they come from or go to."""
     return sorted(side, key=lambda trunk: (sum(side[trunk]) / len(side[trunk]), trunk))

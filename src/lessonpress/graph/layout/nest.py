@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-Layer = Mapping[str, Any]
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Connection, Layer
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Nest:
     layers: Mapping[str, Layer]
     children: Mapping[str | None, Sequence[str]]
     above: Mapping[str, tuple[str, ...]]
-    connections: Sequence[Layer]
+    connections: Sequence[Connection]
 
     def leaves(self, layer: str) -> int:
         """How many leaves a module holds at any depth."""
@@ -41,25 +42,27 @@ class Nest:
         return common
 
 
-def read_nest(layers: Sequence[Layer], connections: Sequence[Layer]) -> Nest:
+def read_nest(layers: Sequence[Layer], connections: Sequence[Connection]) -> Nest:
     """Arrange layers and connections as they are published.
 
     Raises ValueError for an id that occurs twice, a parent that is missing or circular, and a connection that does
     not join two leaves.
     """
-    by_id = {str(layer["id"]): layer for layer in layers}
+    by_id = {layer["id"]: layer for layer in layers}
     if len(by_id) != len(layers):
         raise ValueError("the graph's layers do not have distinct ids")
     children: dict[str | None, list[str]] = {None: []}
     for layer in layers:
-        children.setdefault(layer.get("parent"), []).append(layer["id"])
-    nest = Nest(by_id, children, _ancestors(children, by_id), connections)
-    _check_connections(nest)
+        children.setdefault(layer["parent"], []).append(layer["id"])
+    nest = Nest(by_id, children, _list_ancestors(children, by_id), connections)
+    _require_leaf_ends(nest)
     return nest
 
 
-def _ancestors(children: Mapping[str | None, Sequence[str]], layers: Mapping[str, Layer]) -> dict[str, tuple[str, ...]]:
-    """Every layer's chain of modules, found from the top downwards."""
+def _list_ancestors(
+    children: Mapping[str | None, Sequence[str]], layers: Mapping[str, Layer]
+) -> dict[str, tuple[str, ...]]:
+    """Every layer's chain of modules, worked out from the top downwards."""
     above: dict[str, tuple[str, ...]] = dict.fromkeys(children[None], ())
     stack = list(children[None])
     while stack:
@@ -72,12 +75,11 @@ def _ancestors(children: Mapping[str | None, Sequence[str]], layers: Mapping[str
     return above
 
 
-def _check_connections(nest: Nest) -> None:
+def _require_leaf_ends(nest: Nest) -> None:
     """Refuse a connection with an unknown end or one at a module that has children."""
     seen = set()
     for connection in nest.connections:
-        for end in ("source", "target"):
-            layer = connection[end]
+        for layer in (connection["source"], connection["target"]):
             if layer not in nest.layers:
                 raise ValueError(f"connection {connection['id']!r}: there is no layer {layer!r}")
             if nest.children.get(layer):

@@ -33,19 +33,19 @@ def untangle(
         if not fewest or tired >= PATIENCE:
             break
         if sweep % 2 == 0:
-            _sweep(rows, range(max(first, 1), last), up, -1)
+            _sort_rows(rows, range(max(first, 1), last), up, -1)
         else:
-            _sweep(rows, range(min(last, len(rows) - 1) - 1, first - 1, -1), down, 1)
+            _sort_rows(rows, range(min(last, len(rows) - 1) - 1, first - 1, -1), down, 1)
         now = count_crossings(rows, down)
         tired = 0 if now < fewest else tired + 1
         if now < fewest:
             best, fewest = [list(row) for row in rows], now
     if fewest and size <= SMALL:
-        _swap(best, range(first, last), up, down)
+        _swap_neighbours(best, range(first, last), up, down)
     return best
 
 
-def _sweep(rows: list[list[int]], which: range, beside: Sequence[Sequence[int]], step: int) -> None:
+def _sort_rows(rows: list[list[int]], which: range, beside: Sequence[Sequence[int]], step: int) -> None:
     """Sort rows by the mean place of their neighbours in the row before (step −1) or after (+1)."""
     for index in which:
         row = rows[index]
@@ -75,7 +75,9 @@ def count_crossings(rows: Sequence[Sequence[int]], down: Sequence[Sequence[int]]
     return total
 
 
-def _swap(rows: list[list[int]], which: range, up: Sequence[Sequence[int]], down: Sequence[Sequence[int]]) -> None:
+def _swap_neighbours(
+    rows: list[list[int]], which: range, up: Sequence[Sequence[int]], down: Sequence[Sequence[int]]
+) -> None:
     """Exchange neighbours in a row while that saves crossings."""
     place = {vertex: at for row in rows for at, vertex in enumerate(row)}
     for _ in range(PATIENCE):
@@ -84,7 +86,7 @@ def _swap(rows: list[list[int]], which: range, up: Sequence[Sequence[int]], down
             row = rows[index]
             for at in range(len(row) - 1):
                 a, b = row[at], row[at + 1]
-                if _cross(a, b, up, down, place) > _cross(b, a, up, down, place):
+                if _count_crossings_of_two(a, b, up, down, place) > _count_crossings_of_two(b, a, up, down, place):
                     row[at], row[at + 1] = b, a
                     place[a], place[b] = at + 1, at
                     better = True
@@ -92,7 +94,7 @@ def _swap(rows: list[list[int]], which: range, up: Sequence[Sequence[int]], down
             return
 
 
-def _cross(
+def _count_crossings_of_two(
     left: int, right: int, up: Sequence[Sequence[int]], down: Sequence[Sequence[int]], place: dict[int, int]
 ) -> int:
     """How many segments of two neighbours cross each other when they stand left and right."""

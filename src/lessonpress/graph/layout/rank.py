@@ -24,7 +24,7 @@ def assign_rows(
     for source, target in forward:
         after[source].append(target)
         before[target] += 1
-    order = _topological(after, before)
+    order = _sort_topologically(after, before)
     rows = [0] * size
     for node in order:
         for target in after[node]:
@@ -36,11 +36,11 @@ def assign_rows(
     for node in range(size):
         if bottom[node] and not after[node]:
             rows[node] = last
-    _spread([node for node in range(size) if not (after[node] or before[node] or held[node])], rows)
+    _spread_lonely([node for node in range(size) if not (after[node] or before[node] or held[node])], rows)
     return rows
 
 
-def _spread(lonely: Sequence[int], rows: list[int]) -> None:
+def _spread_lonely(lonely: Sequence[int], rows: list[int]) -> None:
     """Put nodes without connections into short rows instead of one endless one."""
     if len(lonely) > ROW:
         for index, node in enumerate(lonely):
@@ -76,7 +76,7 @@ def _open_cycles(size: int, edges: Sequence[Pair]) -> list[Pair]:
     return kept
 
 
-def _topological(after: Sequence[Sequence[int]], before: Sequence[int]) -> list[int]:
+def _sort_topologically(after: Sequence[Sequence[int]], before: Sequence[int]) -> list[int]:
     """The nodes so that every edge leads from an earlier to a later one."""
     left = list(before)
     order = [node for node, count in enumerate(left) if not count]

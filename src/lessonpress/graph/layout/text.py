@@ -17,10 +17,10 @@ _SUBSTITUTE = "\N{SYMBOL FOR SUBSTITUTE FORM TWO}"
 
 def measure_width(text: str, size: float) -> float:
     """The estimated width of one line of text at a font size, both in pixels."""
-    return size * sum(_advance(character) for character in text)
+    return size * sum(_measure_advance(character) for character in text)
 
 
-def _advance(character: str) -> float:
+def _measure_advance(character: str) -> float:
     """One character's advance in units of the font size."""
     if character in _ADVANCE:
         return _ADVANCE[character]
@@ -35,10 +35,10 @@ def make_visible(text: str) -> str:
     Control characters become their pictures (U+2400 block); direction overrides, other invisible formats, lone
     surrogates and non-characters become U+2426, so that a name can neither break the markup nor reorder the line.
     """
-    return "".join(_picture(character) for character in text)
+    return "".join(_make_visible_character(character) for character in text)
 
 
-def _picture(character: str) -> str:
+def _make_visible_character(character: str) -> str:
     """The character itself, or a visible stand-in."""
     code = ord(character)
     if code < 0x20:
@@ -56,6 +56,6 @@ def fit_width(text: str, size: float, limit: float) -> str:
         return text
     space = limit - measure_width("…", size)
     kept = 0
-    while kept < len(text) and (space := space - size * _advance(text[kept])) >= 0:
+    while kept < len(text) and (space := space - size * _measure_advance(text[kept])) >= 0:
         kept += 1
     return text[:kept].rstrip() + "…"

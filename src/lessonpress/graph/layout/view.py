@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lessonpress.graph.layout import text
 from lessonpress.graph.layout.fold import find_rolls
-from lessonpress.graph.layout.nest import Layer, Nest
+from lessonpress.graph.layout.nest import Nest
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import Layer
 
 LABEL_SIZE, DETAIL_SIZE = 13.0, 11.0  # font sizes, in pixels
 LABEL_LIMIT, TITLE_LIMIT = 190.0, 170.0  # the widest label and frame title, in pixels
@@ -65,17 +69,19 @@ def make_view(nest: Nest, collapsed: frozenset[str]) -> View:
     children: dict[str | None, list[str]] = {None: []}
     for layer in nest.layers:
         if home[layer] == layer:
-            children.setdefault(nest.layers[layer].get("parent"), []).append(layer)
+            children.setdefault(nest.layers[layer]["parent"], []).append(layer)
     boxes = [layer for layer in nest.layers if home[layer] == layer and layer not in children]
-    items = {box: _item(nest, box, rows.get(box, ()), box in collapsed) for box in boxes}
+    items = {box: _make_item(nest, box, rows.get(box, ()), box in collapsed) for box in boxes}
     above = {layer: (None, *nest.above[layer]) for layer in nest.layers if home[layer] == layer}
-    shapes = {str(connection["id"]): format_shape(connection.get("shape")) for connection in nest.connections}
-    titles = {module: _title(nest, module) for module in children if module is not None}
-    bundles, loops, hidden = _bundle(nest, home)
+    shapes = {connection["id"]: format_shape(connection.get("shape")) for connection in nest.connections}
+    titles = {module: _make_title(nest, module) for module in children if module is not None}
+    bundles, loops, hidden = _bundle_connections(nest, home)
     return View(children, above, items, bundles, loops, hidden, home, shapes, titles)
 
 
-def _bundle(nest: Nest, home: Mapping[str, str]) -> tuple[list[Bundle], dict[str, tuple[str, ...]], dict[str, str]]:
+def _bundle_connections(
+    nest: Nest, home: Mapping[str, str]
+) -> tuple[list[Bundle], dict[str, tuple[str, ...]], dict[str, str]]:
     """Sort the connections into shared routes, loops and hidden ones."""
     joined: dict[tuple[str, str, str], list[str]] = {}
     loops: dict[str, tuple[str, ...]] = {}
@@ -84,9 +90,9 @@ def _bundle(nest: Nest, home: Mapping[str, str]) -> tuple[list[Bundle], dict[str
         name = connection["id"]
         source, target = home[connection["source"]], home[connection["target"]]
         if source != target:
-            port = connection.get("sourcePort")
+            port = connection["sourcePort"]
             single = source == connection["source"] and not nest.children.get(source)
-            joined.setdefault((source, "" if port is None or not single else str(port), target), []).append(name)
+            joined.setdefault((source, "" if port is None or not single else port, target), []).append(name)
         elif nest.children.get(source):
             hidden[name] = source
         else:
@@ -95,35 +101,35 @@ def _bundle(nest: Nest, home: Mapping[str, str]) -> tuple[list[Bundle], dict[str
     return bundles, loops, hidden
 
 
-def _item(nest: Nest, box: str, row: tuple[str, ...], collapsed: bool) -> Item:
+def _make_item(nest: Nest, box: str, row: tuple[str, ...], collapsed: bool) -> Item:
     """The words in a box: what it is called, then what it is."""
     layer = nest.layers[box]
-    parent = layer.get("parent")
+    parent = layer["parent"]
     name = shorten_label(layer, parent)
     if row:
         name = f"{name} … {shorten_label(nest.layers[row[-1]], parent)} ×{len(row)}"
     inside = sum(nest.leaves(member) for member in row or (box,)) if collapsed else 0
-    detail = " · ".join(_details(layer, inside))
+    detail = " · ".join(_list_details(layer, inside))
     label = text.fit_width(text.make_visible(name), LABEL_SIZE, LABEL_LIMIT)
     return Item(layer["kind"], label, text.fit_width(detail, DETAIL_SIZE, LABEL_LIMIT), inside, row)
 
 
-def _title(nest: Nest, module: str) -> str:
+def _make_title(nest: Nest, module: str) -> str:
     """A frame's title: the module's name, and its class where the graph says it."""
     layer = nest.layers[module]
-    name, op = shorten_label(layer, layer.get("parent")), str(layer.get("op") or "Module")
+    name, op = shorten_label(layer, layer["parent"]), layer["op"] or "Module"
     title = name if op in ("Module", name) else f"{name} · {op}"
     return text.fit_width(text.make_visible(title), DETAIL_SIZE, TITLE_LIMIT)
 
 
-def _details(layer: Layer, inside: int) -> list[str]:
+def _list_details(layer: Layer, inside: int) -> list[str]:
     """The second line: the operation, then an input's type, the number of calls, or how many layers are inside."""
-    parts = [text.make_visible(str(layer.get("op") or layer["kind"]))]
-    outputs = layer.get("outputs") or ()
-    if layer["kind"] == "input" and outputs and outputs[0].get("dtype"):
-        parts.append(text.make_visible(str(outputs[0]["dtype"])))
-    if (layer.get("calls") or 1) > 1:
-        parts.append(f"{layer['calls']} calls")
+    parts = [text.make_visible(layer["op"] or layer["kind"])]
+    outputs, calls = layer.get("outputs"), layer.get("calls") or 1
+    if layer["kind"] == "input" and outputs and outputs[0]["dtype"]:
+        parts.append(text.make_visible(outputs[0]["dtype"]))
+    if calls > 1:
+        parts.append(f"{calls} calls")
     if inside:
         parts.append(f"{inside} layer{'s' if inside > 1 else ''} inside")
     return parts
@@ -134,7 +140,7 @@ def shorten_label(layer: Layer, parent: str | None) -> str:
 
     A label that is not the id was chosen by somebody and stays whole; so does an input's, without `input:`.
     """
-    name = str(layer.get("label") or layer["id"])
+    name = layer["label"] or layer["id"]
     if name != layer["id"]:
         return name
     if layer["kind"] == "input":

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.interpreter import Program, Step, run_step
+from lessonpress.replay.operations.interpreter import Argument, Marked, Program, Step, run_step
 from lessonpress.replay.operations.kinds import Array, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
+from lessonpress.worker.records import Call, Module, Run, Struct, Tree
 
-Run = Mapping[str, Any]
-Call = Mapping[str, Any]
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # for the largest difference; half types get COARSE
 COARSE = 2e-2
 # These change a dtype, or nothing: what they do is read off the recorded dtypes.
@@ -23,11 +22,11 @@ CASTS = frozenset([
     "cpu",
 ])
 SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
-ASKED = frozenset([
+TO_PYTHON = frozenset([
     "item", "tolist", "bool", "float", "int", "index", "is_nonzero",
 ])  # a number goes from a tensor to Python
-MENDABLE = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError, MemoryError,
-            NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
+REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
+                 MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
 
 @dataclass
@@ -35,7 +34,7 @@ class Builder:
     """Builds a program call by call while it carries it out on the recorded inputs."""
 
     run: Run
-    modules: Mapping[str, Any]
+    modules: Mapping[str, Module]
     array: Callable[[int], Array]
     limit: float
     ports: dict[str, int] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class Builder:
             if call["kind"] == "outside":
                 raise Unsupported("a tensor that comes from outside the recorded operations")
             self._repeat(number, call)
-        except MENDABLE as error:
+        except REPLAY_ERRORS as error:
             reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
             self.lost[number] = call["layer"]
             self.uncovered.append(f"{call['layer']}: {reason}")
@@ -69,27 +68,28 @@ class Builder:
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
         bound = self._bound(call)
-        name, args = bound.operation.name, _plain(bound.args)
-        told = [(self._slot(f"{number}:{path}"), leaf) for path, leaf in _tensors(call["out"])]
-        first, beside = (told[:1], told[1:]) if bound.inplace or name == "setitem" else (told, [])
-        limit = max([self.limit, *(self.limits[slot] for slot in _slots(args))])
-        guard = None if told else [mark_number(leaf) for _, leaf in recorded.leaves(call["out"])]
+        name, args = bound.operation.name, _encode_arguments(bound.args)
+        outputs = [(self._slot(f"{number}:{path}"), leaf) for path, leaf in _find_tensors(call["out"])]
+        writes_first = bound.inplace or name == "setitem"
+        first, beside = (outputs[:1], outputs[1:]) if writes_first else (outputs, [])
+        limit = max([self.limit, *(self.limits[slot] for slot in _list_slots(args))])
+        guard = None if outputs else [mark_number(leaf) for _, leaf in recorded.leaves(call["out"])]
         slack = limit if guard and any(isinstance(value, float | dict) for value in guard) else 0.0
         self._do(Step(number, call["layer"], name, tuple(args), self._out(first), bound.inplace, guard, slack))
         self._look(beside, args)
-        for slot, leaf in told:
+        for slot, leaf in outputs:
             self.limits[slot] = max(limit, self._precision(leaf["tensor"]))
         if first and (bound.inplace or bound.operation.writes):
             self._taint(first[0][0])
-        for slot, leaf in told:
+        for slot, leaf in outputs:
             self._compare(slot, leaf["tensor"])
 
-    def _look(self, beside: list[tuple[int, dict[str, Any]]], args: list[Any]) -> None:
-        """A write also tells of arguments that look at the memory it went to: they come out as they are."""
+    def _look(self, beside: list[tuple[int, Tree]], args: list[Argument]) -> None:
+        """A write also gives those of its arguments that share the memory it went to: they come out as they are."""
         if not beside:
             return
-        target = self.slots[_slots(args)[0]]
-        looking = [slot for slot in _slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
+        target = self.slots[_list_slots(args)[0]]
+        looking = [slot for slot in _list_slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
         if len(looking) < len(beside):
             raise Unsupported("writes more arrays than the replay knows")
         for out, slot in zip(beside, looking, strict=False):
@@ -102,9 +102,9 @@ class Builder:
             for slot in self._beside([written]):
                 self.limits[slot] = max(self.limits[slot], self.limits[written])
 
-    def _out(self, told: list[tuple[int, dict[str, Any]]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    def _out(self, outputs: list[tuple[int, Tree]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """The slots and recorded shapes of what comes out."""
-        return tuple((slot, tuple(self.run["values"][leaf["tensor"]]["shape"])) for slot, leaf in told)
+        return tuple((slot, tuple(self.run["values"][leaf["tensor"]]["shape"])) for slot, leaf in outputs)
 
     def _do(self, step: Step) -> None:
         """Carry out a step and keep it."""
@@ -135,7 +135,7 @@ class Builder:
         if call["kind"] == "layer":
             return self._layer(call, args, kwargs)
         name = plain_name(call["op"])
-        if name.strip("_") in ASKED and not list(_tensors(call["out"])):
+        if name.strip("_") in TO_PYTHON and not list(_find_tensors(call["out"])):
             return resolve("alias", args[:1], {})
         if name in CASTS | SAME:
             return self._converted(call, args, kwargs)
@@ -143,15 +143,15 @@ class Builder:
             args[1:2] = [self._index(call["args"][1])]
         return resolve(name, args, kwargs)
 
-    def _layer(self, call: Call, args: list[Any], kwargs: dict[str, Any]) -> Bound:
+    def _layer(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A leaf module's row with its weights and constructor parameters."""
         module = self.modules.get(call["layer"])
         if module is None:
             raise Unsupported("a module that is not registered")
-        weights = {name: {"slot": self._source(family, full)}
-                   for family, key in (("param", "parameters"), ("buffer", "buffers"))
-                   for name, full in module[key].items()}  # fmt: skip
-        params = {name: self._encode(value) for name, value in _structs(module["params"])}
+        weights = {name: {"slot": self._source(kind, full)}
+                   for kind, names in (("param", module["parameters"]), ("buffer", module["buffers"]))
+                   for name, full in names.items()}  # fmt: skip
+        params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
         row = TABLE.get(call["op"])
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
@@ -159,41 +159,41 @@ class Builder:
         options = {name: mark_number(value) for name, value in bound.args[1].items()}
         return Bound(bound.operation, ({"dict": bound.args[0]}, {"dict": options}, *bound.args[2:]))
 
-    def _converted(self, call: Call, args: list[Any], kwargs: dict[str, Any]) -> Bound:
+    def _converted(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A change of dtype, or of nothing that a replay knows, as the recorded dtypes tell."""
-        before = self.run["values"][call["args"][0]["tensor"]]["dtype"]
-        after = self.run["values"][call["out"]["tensor"]]["dtype"]
+        given, result = _require_tensor(call["args"][0]), _require_tensor(call["out"])
+        before, after = self.run["values"][given]["dtype"], self.run["values"][result]["dtype"]
         if before != after:
             return resolve("cast", [args[0], {"dtype": after}], {})
         return resolve("clone" if kwargs.get("copy") else "alias", args[:1], {})
 
-    def _encode(self, struct: Any) -> Any:
+    def _encode(self, struct: Struct) -> Argument:
         """A recorded argument as a step holds it."""
         if not isinstance(struct, dict):
             return mark_number(struct)
         if "tensor" in struct:
             return {"slot": self._read(struct)}
-        for kind in ("tuple", "list"):
-            if kind in struct:
-                return [self._encode(part) for part in struct[kind]]
+        if "tuple" in struct or "list" in struct:
+            return [self._encode(part) for part in struct["tuple" if "tuple" in struct else "list"]]
         if "slice" in struct:
             return {"slice": [self._encode(part) for part in struct["slice"]]}
         if struct.keys() & {"ellipsis", "dtype", "float"}:
             return dict(struct)
         raise Unsupported(f"an argument of the kind {next(iter(struct), 'nothing')}")
 
-    def _index(self, struct: Any) -> list[Any]:
+    def _index(self, struct: Struct) -> list[Argument]:
         """An index as the list of its parts; lists of numbers are arrays."""
         parts = struct["tuple"] if isinstance(struct, dict) and "tuple" in struct else [struct]
-        return [_constant(part) if isinstance(part, dict) and "list" in part else self._encode(part) for part in parts]
+        return [_make_constant(part["list"]) if isinstance(part, dict) and "list" in part else self._encode(part)
+                for part in parts]  # fmt: skip
 
-    def _read(self, leaf: Mapping[str, Any]) -> int:
+    def _read(self, leaf: Tree) -> int:
         """The slot of the array that a call read: the tensor itself, so that writes reach its other readers.
 
-        `born` names the tensor's own maker. Where a record lacks it and the numbers came by writes through a view that
-        covers the tensor, it is found by its memory and its numbers, and refused when two views would fit.
+        `born` names the call that made the tensor. Where a record lacks it and the numbers came by writes through a
+        view that covers the tensor, its memory and its numbers identify it; refused when two views would fit.
         """
-        sources: Sequence[Any] = leaf.get("from", [])
+        sources = leaf.get("from", [])
         for source in sources:
             if source[0] in self.lost:
                 raise Unsupported(f"reads {self.lost[source[0]]}")
@@ -204,8 +204,8 @@ class Builder:
         fitting = self._fitting(direct if born else [*direct, *self._beside(direct)], leaf["tensor"])
         if not fitting:
             raise Unsupported("reads numbers that the replay does not have")
-        if not born and len({_layout(self.slots[slot]) for slot in fitting}) > 1:
-            raise Unsupported("reads through one of several views, and the record does not tell which")
+        if not born and len({_describe_layout(self.slots[slot]) for slot in fitting}) > 1:
+            raise Unsupported("reads through one of several views, and the record does not say which")
         return fitting[0]
 
     def _beside(self, direct: list[int]) -> Iterator[int]:
@@ -223,15 +223,15 @@ class Builder:
         self.differences.extend(off[slot] for slot in fitting[:1])
         return fitting
 
-    def _origins(self, family: Any, name: str) -> list[int]:
+    def _origins(self, source: int | str, name: str) -> list[int]:
         """The slots that a source may mean: its port, or what a call wrote into without giving it."""
-        if isinstance(family, int) and self.ports.get(f"{family}:{name}") not in self.slots:
-            return [slot for step in self.steps if step.call == family for slot in _slots(list(step.args))]
-        return [self._source(family, name)]
+        if isinstance(source, int) and self.ports.get(f"{source}:{name}") not in self.slots:
+            return [slot for step in self.steps if step.call == source for slot in _list_slots(list(step.args))]
+        return [self._source(source, name)]
 
-    def _source(self, family: Any, name: str) -> int:
+    def _source(self, source: int | str, name: str) -> int:
         """The slot of a source; inputs, parameters and buffers enter when they are first read."""
-        port = f"{family}:{name}"
+        port = f"{source}:{name}"
         slot = self._slot(port)
         if slot not in self.slots:
             if port not in self.given:
@@ -245,60 +245,68 @@ class Builder:
         return self.ports.setdefault(port, len(self.ports))
 
 
-def _layout(array: Array) -> tuple[Any, ...]:
+def _describe_layout(array: Array) -> tuple[Any, ...]:
     """Which elements of memory an array looks at, in which order."""
     return array.__array_interface__["data"][0], array.shape, array.strides
 
 
-def _slots(args: Any) -> list[int]:
+def _list_slots(args: Argument) -> list[int]:
     """The slots that a step's arguments name, in order."""
     if isinstance(args, list):
-        return [slot for arg in args for slot in _slots(arg)]
+        return [slot for arg in args for slot in _list_slots(arg)]
     if not isinstance(args, dict):
         return []
     if "slot" in args:
         return [args["slot"]]
-    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _slots(part)]
+    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _list_slots(part)]
 
 
-def _structs(params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _wrap_params(params: Mapping[str, Any]) -> Iterator[tuple[str, Struct]]:
     """Constructor parameters as structures: their lists are bare JSON lists."""
     for name, value in params.items():
         yield name, {"list": value} if isinstance(value, list) else value
 
 
-def _plain(args: Sequence[Any]) -> list[Any]:
+def _encode_arguments(args: Sequence[Argument]) -> list[Argument]:
     """Defaults that a signature filled in, as a step holds them."""
     return [list(arg) if isinstance(arg, tuple) else mark_number(arg) for arg in args]
 
 
-def _constant(part: Mapping[str, Any]) -> dict[str, Any]:
+def _make_constant(items: list[Struct]) -> Argument:
     """A list inside an index: an array of integers or bools."""
 
-    def bare(struct: Any) -> Any:
+    def unwrap(struct: Struct) -> object:
         if isinstance(struct, dict):
             if "list" not in struct:
                 raise Unsupported("an index that mixes numbers and tensors")
-            return [bare(item) for item in struct["list"]]
+            return [unwrap(item) for item in struct["list"]]
         return struct
 
-    values = bare(part)
+    values = [unwrap(item) for item in items]
     return {"list": values, "kind": "bool" if np.asarray(values).dtype == np.bool_ else "int64"}
 
 
 def list_given_values(run: Run) -> dict[str, int]:
     """The value numbers of all inputs, parameters and buffers by port."""
-    out = {f"input:{path}": leaf["tensor"] for name, struct in run["inputs"] for path, leaf in _tensors(struct, name)}
-    for family, key in (("param", "params"), ("buffer", "buffers")):
-        out |= {f"{family}:{name}": number for name, number in run[key].items()}
-    return out
+    inputs = {f"input:{path}": leaf["tensor"]
+              for name, struct in run["inputs"] for path, leaf in _find_tensors(struct, name)}  # fmt: skip
+    parameters = {f"param:{name}": number for name, number in run["params"].items()}
+    return {**inputs, **parameters, **{f"buffer:{name}": number for name, number in run["buffers"].items()}}
 
 
-def _tensors(struct: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def _find_tensors(struct: Struct, path: str = "") -> Iterator[tuple[str, Tree]]:
     """The tensor leaves of a structure with their dotted paths, in order."""
-    for below, leaf in recorded.leaves(struct):
+    leaves: list[tuple[str, Struct]] = recorded.leaves(struct)
+    for below, leaf in leaves:
         if isinstance(leaf, dict) and "tensor" in leaf:
             yield ".".join(part for part in (path, below) if part), leaf
+
+
+def _require_tensor(struct: Struct) -> int:
+    """The number of a tensor's value; Unsupported for anything else."""
+    if not isinstance(struct, dict) or "tensor" not in struct:
+        raise Unsupported("a change of dtype of something that is not a tensor")
+    return struct["tensor"]
 
 
 def measure_difference(seen: Array, expected: Array) -> float:
@@ -316,8 +324,8 @@ def measure_difference(seen: Array, expected: Array) -> float:
     return float(np.nan_to_num(off, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
-def mark_number(value: Any) -> Any:
-    """A plain value as a step holds it: whole floats and no-numbers are marked, for JavaScript tells 2.0 not from 2."""
+def mark_number(value: Struct) -> Marked:
+    """A plain value as a step holds it: floats that are whole or not finite are marked, as JavaScript has one 2."""
     if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
         return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}
     return value

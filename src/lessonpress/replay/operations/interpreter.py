@@ -6,16 +6,40 @@ write into that memory, so every later reader sees the writes, as in torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
 from lessonpress.replay.operations.kinds import Array, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, Bound, perform
 
+# What a step holds of a recorded argument: plain JSON in which a mapping says its kind by its key (`slot`, `float`,
+# `dtype`, `slice`, `list` with its `kind`, `dict`, `ellipsis`); `decode` reads it, and so does interpreter.js.
+Argument: TypeAlias = Any
+Marked: TypeAlias = Any  # a plain value; a number that JavaScript could not tell from an integer is {"float": text}
 BEYOND = 2**53  # from here on a JavaScript number skips integers
+
+
+class StepDocument(TypedDict):
+    """A step as JSON; `out` pairs slots with shapes."""
+
+    layer: str
+    op: str
+    args: list[Argument]
+    out: list[tuple[int, list[int]]]
+    inplace: NotRequired[bool]
+    guard: NotRequired[list[Marked]]
+    within: NotRequired[float]
+
+
+class ProgramDocument(TypedDict):
+    """A program as JSON for interpreter.js, with the names of the kernels that it needs."""
+
+    ports: list[str]
+    operations: list[str]
+    steps: list[StepDocument]
 
 
 @dataclass(frozen=True)
@@ -25,20 +49,20 @@ class Step:
     call: int  # the number of the recorded call
     layer: str  # the call's id in the graph
     operation: str  # a row of the table
-    args: tuple[Any, ...]
+    args: tuple[Argument, ...]
     out: tuple[tuple[int, tuple[int, ...]], ...]  # slot and shape of each array that comes out
     inplace: bool = False
-    guard: Any = None  # a plain value that left the tensors for Python: it must stay what it was
+    guard: Sequence[Marked] | None = None  # plain values that left the tensors for Python: they must stay as they were
     within: float = 0.0  # how far a guarded number may be off
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> StepDocument:
         """The step as JSON for interpreter.js."""
-        document: dict[str, Any] = {"layer": self.layer, "op": self.operation, "args": list(self.args)}
-        document["out"] = [[slot, list(shape)] for slot, shape in self.out]
+        document: StepDocument = {"layer": self.layer, "op": self.operation, "args": list(self.args),
+                                  "out": [(slot, list(shape)) for slot, shape in self.out]}  # fmt: skip
         if self.inplace:
             document["inplace"] = True
         if self.guard is not None:
-            document |= {"guard": self.guard, "within": self.within}
+            document["guard"], document["within"] = list(self.guard), self.within
         return document
 
 
@@ -58,7 +82,7 @@ class Program:
         """The rows of the table that the program needs."""
         return tuple(sorted({step.operation for step in self.steps}))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ProgramDocument:
         """The program as JSON for interpreter.js, with the kernels that it needs."""
         return {
             "ports": list(self.ports),
@@ -67,7 +91,7 @@ class Program:
         }
 
 
-def decode(arg: Any, slots: Mapping[int, Array]) -> Any:
+def decode(arg: Argument, slots: Mapping[int, Array]) -> Any:
     """An argument of a step as its kernel takes it."""
     if isinstance(arg, list):
         return [decode(part, slots) for part in arg]
@@ -102,12 +126,12 @@ def run_step(step: Step, slots: dict[int, Array]) -> None:
     which the model decided has changed.
     """
     args = decode(list(step.args), slots)
-    arrays = leaves(perform(Bound(TABLE[step.operation], tuple(args), step.inplace), args))
+    results = leaves(perform(Bound(TABLE[step.operation], tuple(args), step.inplace), args))
     if step.guard is not None:
-        _guard(step, arrays)
-    if step.out and len(arrays) != len(step.out):
-        raise Unsupported(f"gives {len(arrays)} arrays, {len(step.out)} were recorded")
-    for (slot, shape), array in zip(step.out, arrays, strict=False):
+        _require_guard(step, step.guard, results)
+    if step.out and len(results) != len(step.out):
+        raise Unsupported(f"gives {len(results)} arrays, {len(step.out)} were recorded")
+    for (slot, shape), array in zip(step.out, results, strict=False):
         if array.shape != shape:
             raise Unsupported(f"gives shape {list(array.shape)}, {list(shape)} was recorded")
         if array.dtype.kind == "i" and array.size and np.abs(array).max() > BEYOND:
@@ -115,15 +139,15 @@ def run_step(step: Step, slots: dict[int, Array]) -> None:
         slots[slot] = array
 
 
-def _guard(step: Step, arrays: list[Array]) -> None:
+def _require_guard(step: Step, guard: Sequence[Marked], results: list[Array]) -> None:
     """Unsupported when a value that the model read out is another than the recorded one."""
-    held = np.asarray([decode(part, {}) for part in step.guard], dtype=np.float64)
-    seen = np.concatenate([x.reshape(-1) for x in arrays]).astype(np.float64) if arrays else held[:0]
+    held = np.asarray([decode(part, {}) for part in guard], dtype=np.float64)
+    seen = np.concatenate([x.reshape(-1) for x in results]).astype(np.float64) if results else held[:0]
     if seen.shape != held.shape or not np.allclose(seen, held, rtol=step.within, atol=step.within, equal_nan=True):
         raise Unsupported("the model decides by this value, and it is another than the recorded one")
 
 
-def run_program(program: Program, inputs: Mapping[str, Any], tensors: Mapping[str, Any]) -> dict[str, Array]:
+def run_program(program: Program, inputs: Mapping[str, Array], tensors: Mapping[str, Array]) -> dict[str, Array]:
     """Do a recorded run again with other numbers.
 
     `inputs` holds arrays by the path of the input's leaf (`state`, `batch.image`), `tensors` parameters and buffers by
@@ -133,9 +157,9 @@ def run_program(program: Program, inputs: Mapping[str, Any], tensors: Mapping[st
     slots: dict[int, Array] = {}
     values: dict[str, Array] = {}
     for slot, port in enumerate(program.ports):
-        family, _, name = port.partition(":")
-        if family in ("input", "param", "buffer"):
-            slots[slot] = settle((inputs if family == "input" else tensors)[name]).copy()
+        kind, _, name = port.partition(":")
+        if kind in ("input", "param", "buffer"):
+            slots[slot] = settle((inputs if kind == "input" else tensors)[name]).copy()
             values[port] = slots[slot].copy()
     for step in program.steps:
         run_step(step, slots)

@@ -130,16 +130,16 @@ def resolve(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
     base = plain_name(name.removesuffix("_")) if inplace else name
     if base in RANDOM:
         raise Unsupported("random")
-    given, named = list(args), _tidy(kwargs)
+    given, named = list(args), _tidy_arguments(kwargs)
     if base in REWRITES:
         base, given, named = REWRITES[base](given, named)
     row = TABLE.get(base)
     if row is None:
         raise Unsupported(f"{base} is not in the operation table")
-    return Bound(row, _bind(row, given, named), inplace and not row.view and not row.writes)
+    return Bound(row, _bind_arguments(row, given, named), inplace and not row.view and not row.writes)
 
 
-def _tidy(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _tidy_arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Named arguments in the table's spelling, without those that do not change a value."""
     kept = {_NAMES.get(k, k): v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     if kept.get("out") is None:
@@ -147,7 +147,7 @@ def _tidy(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _bind(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _bind_arguments(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """All arguments in the row's order; Unsupported when the kernel's signature does not take them."""
     if row.variadic is not None:
         at = row.parameters.index(row.variadic)
@@ -155,7 +155,7 @@ def _bind(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any,
         if len(rest) > 1 or (rest and not isinstance(rest[0], list | tuple)):
             args = [*args[:at], rest]
     try:
-        bound = _signature(row.kernel).bind(*args, **kwargs)
+        bound = _read_signature(row.kernel).bind(*args, **kwargs)
     except TypeError as error:
         raise Unsupported(f"{row.name}: {error}") from error
     bound.apply_defaults()
@@ -163,7 +163,7 @@ def _bind(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any,
 
 
 @cache
-def _signature(kernel: Callable[..., Any]) -> inspect.Signature:
+def _read_signature(kernel: Callable[..., Any]) -> inspect.Signature:
     """What a kernel takes; asked again for every call of every run."""
     return inspect.signature(kernel)
 
@@ -175,26 +175,26 @@ def perform(bound: Bound, args: Sequence[Any]) -> Any:
     argument, in-place ones return the argument itself.
     """
     if bound.operation.family in BROADCASTING:
-        _affordable(args)
+        _require_affordable(args)
     with np.errstate(all="ignore"):
-        result = _settled(_call(bound.operation, args))
+        result = _settle_all(_call_kernel(bound.operation, args))
         if bound.inplace:
             np.copyto(args[0], result, casting="unsafe")
             return args[0]
     return result
 
 
-def _affordable(args: Sequence[Any]) -> None:
+def _require_affordable(args: Sequence[Any]) -> None:
     """Refuse (Unsupported) arrays that broadcast to something too large; arrays that do not are their kernel's."""
     shapes = [x.shape for x in args if isinstance(x, np.ndarray)]
     longest = [max(sizes) for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
     sized(longest)
 
 
-def _call(row: Operation, args: Sequence[Any]) -> Any:
+def _call_kernel(row: Operation, args: Sequence[Any]) -> Any:
     """Call a kernel by parameter name, so that keyword-only parameters may be among them."""
     positional, named = [], {}
-    for value, parameter in zip(args, _signature(row.kernel).parameters.values(), strict=True):
+    for value, parameter in zip(args, _read_signature(row.kernel).parameters.values(), strict=True):
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             named[parameter.name] = value
         else:
@@ -202,10 +202,10 @@ def _call(row: Operation, args: Sequence[Any]) -> Any:
     return row.kernel(*positional, **named)
 
 
-def _settled(result: Any) -> Any:
+def _settle_all(result: Any) -> Any:
     """A kernel's result with every number an array of one of the three kinds; None stays None."""
     if isinstance(result, list | tuple):
-        return [_settled(part) for part in result]
+        return [_settle_all(part) for part in result]
     return None if result is None else settle(result)
 
 
@@ -233,4 +233,4 @@ def resolve_layer(
     row = TABLE.get(name)
     if row is None or not row.layer:
         raise Unsupported(f"{name} is not in the operation table")
-    return Bound(row, _bind(row, [dict(weights), {**row.options, **params}, *args], dict(kwargs)))
+    return Bound(row, _bind_arguments(row, [dict(weights), {**row.options, **params}, *args], dict(kwargs)))

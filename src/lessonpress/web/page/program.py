@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lessonpress.replay import operations, replay
+from lessonpress.replay.replay import FlatArray
 from lessonpress.replay.statistics import STATISTICS
 from lessonpress.worker import recorded
+from lessonpress.worker.records import Recorded
 
 if TYPE_CHECKING:
     from lessonpress.web.page.page_data import Live, LiveControl, LiveFigure, LiveMetric, PackedArray
@@ -21,7 +23,7 @@ _DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</scrip
 
 
 def make_live_data(
-    captured: Mapping[str, Any], built: Mapping[str, replay.Replayed], experiment: Mapping[str, Any] | None
+    captured: Recorded, built: Mapping[str, replay.Replayed], experiment: Mapping[str, Any] | None
 ) -> Live | None:
     """The data with which a page runs the cases (the execution, without cases), or None where it cannot.
 
@@ -32,8 +34,8 @@ def make_live_data(
     playable = replay.make_live_program(captured, built)
     if playable is None:
         return None
-    case = next(iter(playable["cases"]))
-    run = recorded.Runs(captured)[case]
+    first = next(iter(playable["cases"]))
+    run = recorded.Runs(captured)[first]
     program = playable["program"]
     record = (experiment or {}).get("record") or {}
     ports = frozenset(program["ports"])
@@ -47,11 +49,11 @@ def make_live_data(
         "vectors": [_locate_figure(run, entry, ports) for entry in record.get("vectors") or []],
         "metrics": [_find_metric(entry, record) for entry in record.get("metrics") or []],
         "modules": dict(_modules(run.run, program["ports"])),
-        "control": _make_control((experiment or {}).get("control"), playable["cases"][case]["inputs"]),
+        "control": _make_control((experiment or {}).get("control"), playable["cases"][first]["inputs"]),
     }  # fmt: skip
 
 
-def pack(recorded_array: Mapping[str, Any]) -> PackedArray:
+def pack(recorded_array: FlatArray) -> PackedArray:
     """An array as `[dtype, shape, text]`: base64 of little-endian numbers, as float32 where that loses nothing.
 
     First come the lowest bytes of all numbers, last their highest, which compresses better. Integers and bools stand
@@ -88,7 +90,7 @@ def read_inputs(html: str) -> dict[str, dict[str, operations.Array]]:
             for case, groups in alive["cases"].items()}  # fmt: skip
 
 
-def _pack_all(group: Mapping[str, Any]) -> dict[str, PackedArray]:
+def _pack_all(group: Mapping[str, FlatArray]) -> dict[str, PackedArray]:
     return {name: pack(array) for name, array in group.items()}
 
 
