@@ -153,8 +153,8 @@ class _GraphBuilder:
     def _list_idle(self) -> list[str]:
         """The modules that did not run, nor any inside or around them."""
         ran = {*self.by_layer, *(self.modules[path]["parent"] for path in self.by_layer if path in self.modules)}
-        return [path for path in self.modules
-                if path and path not in ran and path not in self._above_running and not self._is_in_leaf(path)]  # fmt: skip
+        idle = (path for path in self.modules if path and path not in ran and path not in self._above_running)
+        return [path for path in idle if not self._is_in_leaf(path)]
 
     @functools.cached_property
     def _above_running(self) -> Set[str]:
