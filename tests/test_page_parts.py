@@ -114,7 +114,8 @@ def weight(count: int) -> tuple[int, int]:
             "outputs": [{"shape": [1, 64], "dtype": "float32"}]}  # fmt: skip
     layers = [layer("body", None, "module"), *blocks, *({**leaf, **full} for leaf in leaves)]
     pairs = itertools.pairwise(leaf["id"] for leaf in leaves)
-    connections = [{"id": f"e{at}", "source": a, "target": b, "shape": [1, 64]} for at, (a, b) in enumerate(pairs)]
+    connections = [{"id": f"e{at}", "source": a, "target": b, "sourcePort": None, "targetPort": None, "shape": [1, 64]}
+                   for at, (a, b) in enumerate(pairs)]  # fmt: skip
 
     def draw(folded: frozenset[str], ids: str = "n") -> str:
         placement = layout.place_graph(layers, connections, collapsed=folded)

@@ -24,8 +24,8 @@ def hash_lesson(folder: Path) -> tuple[SourceRecord, str | None]:
     Also returns a warning where the lesson's trained weights are older than what they are made from.
     """
     read = reader.read(folder)
-    document = cast("RecipeDocument", reader.kept(read))
-    return {**make_source_record(read), "document": document}, trained_weights.warning(read)
+    document = cast("RecipeDocument", reader.document(read))
+    return {**make_source_record(read), "document": document}, trained_weights.warn_if_outdated(read)
 
 
 def make_source_record(read: reader.Lesson) -> SourceRecord:
