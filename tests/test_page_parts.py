@@ -74,7 +74,7 @@ def test_packed_numbers_come_back(values: np.ndarray[Any, Any]) -> None:
 
 def layer(name: str, parent: str | None = None, kind: str = "layer") -> dict[str, Any]:
     """A node of a graph."""
-    return {"id": name, "label": name, "op": "X", "kind": kind, "parent": parent}
+    return {"id": name, "label": name, "op": "X", "kind": kind, "parent": parent, "params": {}}
 
 
 def test_pictures_cover_every_way_to_fold() -> None:
