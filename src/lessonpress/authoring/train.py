@@ -21,7 +21,6 @@ from lessonpress.core import canonical_json, tensor_file
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import plan, reader, trained_weights
-from lessonpress.lesson.records import Plan
 from lessonpress.lesson.trained_weights import Prepared
 from lessonpress.revision import numeric_diff
 from lessonpress.sandbox import WorkerResult, capture, worker_errors
@@ -99,7 +98,7 @@ def run_training(config: Config, lesson: reader.Lesson) -> tuple[Prepared, bytes
         facts, answer = capture.loads(ended.lines[0]), capture.loads(ended.lines[-1])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             failure = cast(WorkerError, answer["error"])
-            at = execute.find_recipe_place(failure, cast(Plan, plan.plan_runs(lesson.recipe)), lesson.folder)
+            at = execute.find_recipe_place(failure, plan.plan_runs(lesson.recipe), lesson.folder)
             raise worker_errors.lesson_error(failure, lesson.folder, lesson.recipe.model.class_, ended, at)
         tensors, blobs = _validate_tensors(answer.get("ok") if isinstance(answer, dict) else None)
         data = tensor_file.pack(tensors, blobs)

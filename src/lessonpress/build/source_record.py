@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, LessonErrors
@@ -13,7 +13,7 @@ from lessonpress.lesson import input_specs, plan, reader, trained_weights, valid
 from lessonpress.lesson.recipe import PROSE, WORDS
 
 if TYPE_CHECKING:
-    from lessonpress.lesson.records import Digests, LessonFile, Plan, RecipeDocument, SourceRecord
+    from lessonpress.lesson.records import Digests, LessonFile, Plan, SourceRecord
 
 Yaml: TypeAlias = Any  # a part of a recipe as YAML gives it
 
@@ -24,7 +24,7 @@ def hash_lesson(folder: Path) -> tuple[SourceRecord, str | None]:
     Also returns a warning where the lesson's trained weights are older than what they are made from.
     """
     read = reader.read(folder)
-    document = cast("RecipeDocument", reader.document(read))
+    document = reader.document(read)
     return {**make_source_record(read), "document": document}, trained_weights.warn_if_outdated(read)
 
 
@@ -35,7 +35,7 @@ def make_source_record(read: reader.Lesson) -> SourceRecord:
     recorded, `prose` the words, `checks` the checks' file. Raises LessonErrors for inputs that do not hold together,
     and for weights that are asked for and were not prepared.
     """
-    planned = cast("Plan", plan.plan_runs(read.recipe))
+    planned = plan.plan_runs(read.recipe)
     misfits = (*find_misfits(read, planned), *trained_weights.find_faults(read, planned))
     # Cases inherit each other's mistakes.
     mistakes = {error.message(): error for error in islice(misfits, validation_messages.MAX_MISTAKES)}
