@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    from lessonpress.replay.operations.interpreter import ProgramDocument
     from lessonpress.web.page.numbers import Shown
 
 # A stretch of a source file: its file's anchor, first and last line; for a call also its column and end column.
@@ -46,7 +47,7 @@ class LiveControl(TypedDict):
 class Live(TypedDict):
     """The program that a page runs itself, and its numbers; a figure or metric that only the record has is None."""
 
-    program: dict[str, Any]
+    program: ProgramDocument
     families: dict[str, str]  # by operation
     tensors: dict[str, PackedArray]
     cases: dict[str, LiveCase]
