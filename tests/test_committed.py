@@ -55,9 +55,9 @@ def names(config: Config) -> list[str]:
 def seal_without(config: Config, revision: str) -> None:
     """What a person can do who wants a revision to have never been: folder and event away, the rest sealed anew."""
     folder = config.published(SLUG)
-    told = json.loads((folder / history.FILE).read_text())
-    told["revisions"] = [event for event in told["revisions"] if event["revision"] != revision]
-    (folder / history.FILE).write_text(json.dumps(told))
+    document = json.loads((folder / history.FILE).read_text())
+    document["revisions"] = [event for event in document["revisions"] if event["revision"] != revision]
+    (folder / history.FILE).write_text(json.dumps(document))
     shutil.rmtree(folder / revision)
     prune.accept(config, SLUG)
     site.write_site(config)
@@ -118,11 +118,11 @@ def test_other_bytes_in_a_later_commit_are_found(house: Config, again: bool) -> 
 
 
 def test_another_note_is_found(house: Config) -> None:
-    """A note that every commit tells otherwise, under a new seal."""
+    """A note that no commit holds, under a new seal."""
     folder = house.published(SLUG)
-    told = json.loads((folder / history.FILE).read_text())
-    told["revisions"][0]["note"] = "mine"
-    (folder / history.FILE).write_text(json.dumps(told))
+    document = json.loads((folder / history.FILE).read_text())
+    document["revisions"][0]["note"] = "mine"
+    (folder / history.FILE).write_text(json.dumps(document))
     prune.accept(house, SLUG)
     assert ["another note" in words for words in lost(house)] == [True]
 
@@ -132,9 +132,9 @@ def test_a_withdrawal_is_an_event_with_its_reason(house: Config) -> None:
     gone = names(house)[-1]
     assert "withdrawn" in prune.withdraw(house, SLUG, gone[:6], "The figure was somebody else's.")
     site.write_site(house)
-    told = history.read_history(house.published(SLUG), SLUG)
-    assert told["current"] == names(house)[-1] != gone
-    assert [(one["revision"], one["note"]) for one in told["withdrawn"]] == [(gone, "The figure was somebody else's.")]
+    past = history.read_history(house.published(SLUG), SLUG)
+    assert past["current"] == names(house)[-1] != gone
+    assert [(one["revision"], one["note"]) for one in past["withdrawn"]] == [(gone, "The figure was somebody else's.")]
     assert not (house.published(SLUG) / gone).exists()
     assert lost(house) == []
     assert "withdrawn" in prune.list_history(house, SLUG)
@@ -192,7 +192,7 @@ def pop(config: Config) -> None:
 
 @pytest.mark.parametrize("act", [stage, merge, pop])
 def test_what_is_staged_is_no_fault(house: Config, act: Callable[[Config], None]) -> None:
-    """A path that HEAD does not hold cannot be taken back from it, so nobody is told to."""
+    """A path that HEAD does not hold cannot be taken back from it, so no message says that."""
     tiny.published(house, "Four")
     site.write_site(house)
     act(house)

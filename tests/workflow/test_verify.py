@@ -237,7 +237,7 @@ def test_a_page_around_the_lessons_that_was_edited_is_noticed(published: House) 
     done = published.run("lessonpress", "verify")
     assert done.returncode == 1
     assert "index.html: the page is not what the published revisions give" in done.stdout
-    assert "extra.txt: nothing that is published has this name" in done.stdout
+    assert "extra.txt: no published file has this name" in done.stdout
 
 
 @pytest.fixture(scope="module")

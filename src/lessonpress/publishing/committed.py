@@ -1,4 +1,4 @@
-"""What the commits that this clone holds know of the site: published revisions that are gone, or are others now."""
+"""The site compared with the commits of this clone: published revisions that are gone or have changed since."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _FILE = re.compile(r"models/([^/]+)/(?:([0-9a-f]{16})/(.+)|revisions\.json)")
 
 
 def find_rewritten(results: Path) -> Iterator[Fault]:
-    """Every revision that a commit on the way here published and that is gone or another one now.
+    """Every revision that a commit before this one published and that is gone or has changed since.
 
-    Publishing adds, so whatever was once committed is still there, but for what the history says was withdrawn.
-    Outside git there is nothing to compare with.
+    Publishing only adds, so what was once committed is still there, except for revisions that the history calls
+    withdrawn. Outside git there is nothing to compare with.
     """
     if not git.has_commits(results):
         return
     known = _Known()
     changes = git.list_committed_changes(results)
     for kind, name, blob in changes:
-        if (found := _FILE.fullmatch(name)) and found[2]:
-            known.add_file((found[1], found[2]), found[3], kind, blob)
-    histories = {blob: found[1] for _, name, blob in changes if (found := _FILE.fullmatch(name)) and not found[2]}
+        if (match := _FILE.fullmatch(name)) and match[2]:
+            known.add_file((match[1], match[2]), match[3], kind, blob)
+    histories = {blob: match[1] for _, name, blob in changes if (match := _FILE.fullmatch(name)) and not match[2]}
     for blob, data in git.read_objects(results, histories).items():
         for event in (history.parse_history(data) or history.start_history(""))["revisions"]:
             known.notes.setdefault((histories[blob], event["revision"]), set()).add(event["note"])
@@ -45,7 +45,7 @@ class _Known:
     notes: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)
 
     def add_file(self, revision: tuple[str, str], name: str, kind: str, blob: str) -> None:
-        """Take one change: published is what was added, on any branch, but not what was added again after a removal."""
+        """Enter one change. A file was published when a commit added it, but not when it was added after a removal."""
         published = self.files.setdefault(revision, {}).setdefault(name, set())
         if kind == "D":
             self.dropped.add((*revision, name))
@@ -66,17 +66,17 @@ def _find_changed(results: Path, known: _Known) -> Iterator[Fault]:
 
 
 def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
-    """Revisions that a commit holds and the site does not, and notes that every commit tells otherwise."""
+    """Revisions that a commit holds and the site does not, and notes that no commit holds in this form."""
     published = {*known.files, *known.notes}
     for slug in sorted({slug for slug, _ in published}):
         folder = results / "models" / slug
         try:
-            told = history.read_history(folder, slug)
+            past = history.read_history(folder, slug)
         except LessonError:
             continue  # `integrity` reports it
-        events = {event["revision"]: event["note"] for event in told["revisions"]}
+        events = {event["revision"]: event["note"] for event in past["revisions"]}
         for revision in sorted(revision for owner, revision in published if owner == slug):
-            if history.find_withdrawal(told, revision):
+            if history.find_withdrawal(past, revision):
                 continue
             if revision not in events or not (folder / revision).is_dir():
                 reason = f", or say why: lessonpress withdraw {slug} {revision} --note REASON" if events else "."
@@ -84,7 +84,7 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
                 yield Fault(f"models/{slug}/{revision}",
                             "a commit published this revision, but it is gone and the history gives no reason", mend)
             elif (slug, revision) in known.notes and events[revision] not in known.notes[slug, revision]:
-                yield Fault(f"models/{slug}/{history.FILE}", f"every commit tells another note of revision {revision}",
+                yield Fault(f"models/{slug}/{history.FILE}", f"every commit holds another note of revision {revision}",
                             "Take the file back from git.")  # fmt: skip
 
 

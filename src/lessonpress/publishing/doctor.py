@@ -54,7 +54,7 @@ def _check_history(config: Config, folder: Path) -> Iterator[Fault]:
         return  # `integrity` reports it
     source = (config.lesson(folder.name) / "lesson.yaml").is_file()
     if not source and not lesson_history.get("retired"):
-        yield Fault(at, "the lesson's source is gone", f"Bring it back, or say so: lessonpress retire {folder.name}.")
+        yield Fault(at, "the lesson's source is gone", f"Bring it back, or type: lessonpress retire {folder.name}")
     if source and lesson_history.get("retired"):
         yield Fault(at, "the lesson is retired, but it has a source", "Publish it again, or remove the source.")
     yield from _check_reasons(folder, lesson_history, at)

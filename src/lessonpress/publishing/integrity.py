@@ -135,7 +135,7 @@ def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
             yield Fault(f"{at}/{path.name}", "a publisher that was killed left this",
                         "The next publication removes it.")  # fmt: skip
         elif not ((path.name in PAGES and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
-            yield Fault(f"{at}/{path.name}", "nothing that is published has this name", "Delete it.")
+            yield Fault(f"{at}/{path.name}", "no published file has this name", "Delete it.")
 
 
 def _find_history_faults(folder: Path, lesson_history: History, at: str) -> Iterator[Fault]:
@@ -195,7 +195,7 @@ def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
     special = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
     if special:
         names = [path.relative_to(folder).as_posix() for path in special]
-        return [Fault(f"{at}/{name}", "no plain file", "Take the folder back from git.") for name in names]
+        return [Fault(f"{at}/{name}", "not a plain file", "Take the folder back from git.") for name in names]
     empty = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))
              if path.is_dir() and not any(path.iterdir())]  # fmt: skip
     files = {
@@ -269,7 +269,7 @@ def compare_sums(sums: bytes, digests: Mapping[str, str]) -> list[tuple[str, str
     """How the files beside SHA256SUMS differ from what it lists: all of them but itself and the zip."""
     listed = _read_sums(sums)
     if listed is None:
-        return [(SUMS, "this is no list of digests")]
+        return [(SUMS, "it is not a list of digests")]
     here = {name: digest for name, digest in digests.items() if name not in bundle.NOT_SUMMED}
     return [
         *((name, MISSING) for name in listed if name not in here),

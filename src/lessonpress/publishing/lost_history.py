@@ -1,4 +1,4 @@
-"""Command doctor --rebuild: a history that was lost is made again from what commits and folders hold."""
+"""Command doctor --rebuild: make a lost history again from what commits and folders hold."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def rebuild_history(config: Config, slug: str) -> str:
 
 def _require_lost(folder: Path, slug: str, names: Sequence[str]) -> None:
     try:
-        told = history.read_history(folder, slug)
+        present = history.read_history(folder, slug)
     except LessonError:
         return
-    if told["revisions"] and {event["revision"] for event in told["revisions"]} >= set(names):
+    if present["revisions"] and {event["revision"] for event in present["revisions"]} >= set(names):
         raise LessonError(os.path.relpath(folder / history.FILE), "the history is here and names every revision", "",
                           "There is nothing to rebuild.")  # fmt: skip
 
@@ -54,8 +54,8 @@ def _find_committed(folder: Path) -> tuple[str, History | None]:
     """The newest history that a commit holds, with the commit; commits of this branch first."""
     for commit in git.list_commits(folder, folder / history.FILE):
         data = git.read_blob(folder, commit, folder / history.FILE)
-        if data and (found := history.parse_history(data)):
-            return commit[:12], found
+        if data and (committed := history.parse_history(data)):
+            return commit[:12], committed
     return "", None
 
 
@@ -63,7 +63,7 @@ def _report(slug: str, base: History | None, commit: str, events: Sequence[Event
     """What came from where, and what is lost."""
     lines = [f"{slug}: the history is made again, with {len(events)} publication(s)"]
     if base:
-        lines.append(f"  {len(events) - len(new)} of them, with notes and reasons, as commit {commit} tells them")
+        lines.append(f"  {len(events) - len(new)} of them, with notes and reasons, as in commit {commit}")
     else:
         lines.append("  no commit holds a history: the order is that of the folders' dates; a pin is lost, and so is "
                      "that a revision was published twice")  # fmt: skip

@@ -175,7 +175,7 @@ def _drop_events(folder: Path, lesson_history: History, gone: set[str]) -> Histo
 
 
 def list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
-    """Why a revision follows another, as their folders tell it."""
+    """Why a revision follows another, from their folders."""
     if old is None or not (folder / old).is_dir():
         return [identity.FIRST]
     with integrity.explain_damage(folder / old, folder / new):
@@ -202,7 +202,7 @@ def accept(config: Config, slug: str) -> str:
 
 
 def read_date(folder: Path) -> str:
-    """When a revision was made, as its manifest tells it."""
+    """When a revision was made, from its manifest."""
     with integrity.explain_damage(folder):
         return str(history.read_document(folder / "manifest.json")["provenance"]["capturedAt"])
 

@@ -55,7 +55,7 @@ class Tensor:
 class View:
     """Everything that a report says about two revisions."""
 
-    id: str  # tells sections of one page apart
+    id: str  # begins the ids of this view's parts, so that one page can hold several views
     changes: RevisionDiff
     reasons: tuple[str, ...]
     texts: tuple[Text, ...]

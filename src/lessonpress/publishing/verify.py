@@ -199,7 +199,7 @@ def _compare_lesson(config: Config, slug: str, faults: tuple[Fault, ...]) -> Ver
     if not (config.lesson(slug) / "lesson.yaml").is_file():
         if lesson_history.get("retired"):
             return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
-        return Verdict(slug, DRIFT, revision, f"its source is gone; `lessonpress retire {slug}` would say so", faults)
+        return Verdict(slug, DRIFT, revision, f"its source is gone; if meant: `lessonpress retire {slug}`", faults)
     work = regenerate(scratch_config(config), slug)
     failed = [check for check in work.checks if not check["passed"]]
     made = str(work.revision)
@@ -259,7 +259,7 @@ def find_page_faults(config: Config) -> Iterator[Fault]:
         if below.parts[0].startswith("."):  # such as .git, or a web server's settings
             continue
         if path.is_file() and path not in wanted and (lessons not in path.parents or path.parent == lessons):
-            yield Fault(below.as_posix(), "nothing that is published has this name", "Delete it.")
+            yield Fault(below.as_posix(), "no published file has this name", "Delete it.")
 
 
 def summarise(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
