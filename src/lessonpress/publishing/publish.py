@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lessonpress.build import artifact
 from lessonpress.build.lesson_build import LessonBuild
@@ -17,6 +16,9 @@ from lessonpress.lesson import packages
 from lessonpress.publishing import history_guard
 from lessonpress.revision import history, identity
 from lessonpress.revision.history import History
+
+if TYPE_CHECKING:
+    from lessonpress.lesson.records import MutantVerdict, Verdict
 
 RECEIPT = "published.json"
 REFUSED = "Nothing was published; earlier revisions stay as they are."
@@ -87,20 +89,20 @@ def find_missing_packages(work: LessonBuild) -> list[LessonError]:
     return packages.find_lacking(files, os.path.relpath(work.source_dir))
 
 
-def _describe_failure(work: LessonBuild, check: Mapping[str, Any]) -> LessonError:
+def _describe_failure(work: LessonBuild, check: Verdict) -> LessonError:
     return LessonError(_locate(work, check), f"the check fails: measured {check['measured']!r}",
                        f"it must be {check['sense']} {check['bound']!r} ({check['sentence']})", REFUSED)  # fmt: skip
 
 
-def _describe_survival(work: LessonBuild, check: Mapping[str, Any], mutant: Mapping[str, Any]) -> LessonError:
+def _describe_survival(work: LessonBuild, check: Verdict, mutant: MutantVerdict) -> LessonError:
     seen = f"the check passes on the broken variant {mutant['id']}: measured {mutant['measured']!r}"
     return LessonError(_locate(work, check), seen,
                        f"it must fail there, and be {check['sense']} {mutant['bound']!r} only on the lesson itself",
                        f"Sharpen the check, or take it out of the variant's `breaks:`. {REFUSED}")  # fmt: skip
 
 
-def _locate(work: LessonBuild, check: Mapping[str, Any]) -> str:
-    file = work.source["plan"]["checks"] or ""  # whoever has a check has a file of them
+def _locate(work: LessonBuild, check: Verdict) -> str:
+    file = work.source["plan"]["checks"] or ""  # a lesson that has a check has a file of checks
     return f"{os.path.relpath(work.source_dir / file)}:{check['line']}: {check['id']}"
 
 

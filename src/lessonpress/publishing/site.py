@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lessonpress.build import artifact, code_digest
 from lessonpress.core import atomic_io, canonical_json, lock
@@ -34,7 +34,7 @@ class PageMemory:
         self.file, self.base = file, canonical_json.digest_of([code_digest.digest_step("site"), about.model_dump()])
         stored = artifact.read(file)
         valid = stored is not None and stored.made_from == self.base
-        self.known: Mapping[str, Any] = stored.body["lessons"] if stored and valid else {}
+        self.known: Mapping[str, object] = stored.body["lessons"] if stored and valid else {}
         self.digests: dict[Path, str | None] = {}  # of files before they were read: so a later change is noticed
         self.seen: dict[Path, tuple[History, CatalogueEntry]] = {}
         self.same: set[Path] = set()  # pages that are unchanged
