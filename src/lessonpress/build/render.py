@@ -126,9 +126,8 @@ def _make_live_parts(
     own_graphs: Mapping[str, Graph],
 ) -> _LiveParts:  # fmt: skip
     title = read.recipe.title
-    shared = read.recipe.experiment.model_dump(by_alias=True) if read.recipe.experiment else None
     return _LiveParts(
-        program.make_live_data(captured, replayed, shared),
+        program.make_live_data(captured, replayed, read.recipe.experiment),
         sorted(layout.choose_folded(executed["layers"], executed["connections"])),
         graphs.draw_views(executed, lambda folded, ids: _draw_folded(executed, folded, title, ids)),
         {name: draw_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own_graphs.items())},
