@@ -1,8 +1,10 @@
 """A verification's reports say the same thing in four forms."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -123,3 +125,26 @@ def test_a_lesson_that_cannot_be_read_is_reported_and_the_others_are_verified(
     said = capsys.readouterr().out
     assert "lesson.yaml:3" in said
     assert "echo" in said
+
+
+def test_junit_says_what_drifted_and_what_to_do() -> None:
+    """Which key, file or check it is, and the two ways out: a CI page shows nothing but this message."""
+    nothing: dict[str, Any] = {"texts": {}, "recipe": [], "prose": [], "environment": [], "files": [], "checks": []}
+    prose = [{"name": "steps[2].note", "old": "a", "new": "b"}]
+    changes: Any = {**nothing, "prose": prose, "texts": {"model.py": ["x"]}}
+    verdict = dataclasses.replace(BAD, changes=changes)
+    [failure] = ElementTree.fromstring(verify.format_junit([verdict], []).encode()).iter("failure")
+    message = str(failure.get("message"))
+    assert "prose: steps[2].note" in message
+    assert "source: model.py" in message
+    assert "snakemake --cores 1" in message
+    many: Any = {**nothing, "files": [{"name": f"f{n}", "old": None, "new": None} for n in range(1000)]}
+    assert len(verify.format_junit([dataclasses.replace(BAD, changes=many)], [])) < 3_000
+
+
+def test_no_report_calls_a_damaged_lesson_identical() -> None:
+    """The mark and the word beside it say the same."""
+    [line] = [line for line in verify.format_markdown([HURT], []).splitlines() if "| d |" in line]
+    assert "❌" in line
+    assert "damaged" in line
+    assert "identical" not in line

@@ -133,10 +133,14 @@ def make_provenance(facts: Facts, ended: sandbox.WorkerResult) -> CaptureProvena
 
 
 def read_clock() -> str:
-    """Now in UTC, or the moment that SOURCE_DATE_EPOCH names."""
+    """Now in UTC, or the moment that SOURCE_DATE_EPOCH names. Raises RetryableError where that names none."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    seconds = float(epoch) if epoch and epoch.isdigit() else time.time()
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    try:
+        return datetime.fromtimestamp(int(epoch) if epoch else time.time(), UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        raise RetryableError("SOURCE_DATE_EPOCH", f"{epoch!r:.50} given",
+                             "seconds since the beginning of 1970, up to the year 9999",
+                             "Set it to such a number, or unset it.") from None  # fmt: skip
 
 
 def read_commit() -> str | None:

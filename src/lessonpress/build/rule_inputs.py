@@ -7,7 +7,6 @@ carries in its name the digest of what it is made from, so one that is missing i
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import secrets
@@ -147,7 +146,7 @@ def is_ahead(path: Path) -> bool:
 def _read_latest(folder: Path) -> str | None:
     """The revision that a history names last: what stands for the lesson, whatever stood for it before."""
     try:
-        return str(json.loads((folder / "revisions.json").read_bytes())["revisions"][-1]["revision"])
+        return str(canonical_json.loads((folder / "revisions.json").read_bytes())["revisions"][-1]["revision"])
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return None
 

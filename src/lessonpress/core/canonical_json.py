@@ -43,13 +43,16 @@ def digest_files(files: Iterable[tuple[str, str]]) -> str:
 
 
 def loads(text: bytes | str) -> Any:
-    """The JSON in a text."""
-    return json.loads(text)
+    """The JSON in a text. Raises ValueError for what is none, and for what nests too deeply to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("the JSON nests too deeply") from None
 
 
 def read(path: Path) -> Any:
-    """The JSON in a file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """The JSON in a file. Raises OSError, and ValueError as `loads` does."""
+    return loads(path.read_text(encoding="utf-8"))
 
 
 def digest_file(path: Path) -> str | None:

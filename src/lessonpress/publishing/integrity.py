@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import zipfile
@@ -238,7 +237,7 @@ def _find_all_file_faults(files: Mapping[str, bytes], slug: str, revision: str) 
 
 def _parse_json(data: bytes) -> Unchecked:
     try:
-        return json.loads(data)
+        return canonical_json.loads(data)
     except ValueError:
         return None
 

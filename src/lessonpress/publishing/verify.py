@@ -30,6 +30,9 @@ from lessonpress.revision.revision_diff import RevisionDiffDocument
 from lessonpress.web.page import rendering
 
 IDENTICAL, WITHIN, DRIFT, RETIRED = "identical", "within tolerance", "drift", "retired"
+NAMED = 40  # changes that a JUnit failure names
+REMEDY = ("To publish what the lesson gives now: snakemake --cores 1, then commit results/. "
+          "To keep what is published: take the lesson back from git.")  # fmt: skip
 RUNS = "_runs"  # the folder of each run's verdicts, in the work folder of verification
 
 
@@ -88,6 +91,10 @@ class Verdict:
     def good(self) -> bool:
         """Whether the lesson gives what is published, and everything published is unchanged."""
         return self.state != DRIFT and not self.faults
+
+    def label(self) -> str:
+        """The verdict in a word, as reports for people show it: a lesson with faults is not called identical."""
+        return self.state if self.good() or self.state == DRIFT else "damaged"
 
     def document(self) -> VerdictDocument:
         """The verdict as plain data."""
@@ -275,8 +282,7 @@ def summarise(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
 
 def format_table(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The verdicts as lines for a terminal, in columns."""
-    states = [v.state if v.good() or v.state == DRIFT else "damaged" for v in verdicts]
-    rows = [(v.slug, state, v.revision or "–", v.words) for v, state in zip(verdicts, states, strict=True)]
+    rows = [(v.slug, v.label(), v.revision or "–", v.words) for v in verdicts]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
     lines = []
     for row, verdict in zip(rows, verdicts, strict=True):
@@ -311,13 +317,27 @@ def format_junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The verdicts as JUnit XML: two cases for each lesson (regenerated, published files), one for all other pages."""
     cases = []
     for verdict in verdicts:
-        drift = verdict.words if verdict.state == DRIFT else ""
+        drift = "\n".join([verdict.words, *list_changed(verdict), REMEDY]) if verdict.state == DRIFT else ""
         cases.append(_format_case(verdict.slug, "regenerated", verdict.seconds, drift))
         cases.append(_format_case(verdict.slug, "published files", 0.0, "\n".join(f.words() for f in verdict.faults)))
     cases.append(_format_case("site", "pages", 0.0, "\n".join(fault.words() for fault in around)))
     failures = sum("<failure" in case for case in cases)
     head = f'<testsuite name="lessonpress verify" tests="{len(cases)}" failures="{failures}" errors="0">'
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{head}\n{"".join(cases)}</testsuite></testsuites>\n'
+
+
+def list_changed(verdict: Verdict) -> Iterator[str]:
+    """Every key, file, value or check that drifted, a line each; at most `NAMED` lines."""
+    if not verdict.changes:
+        return
+    changes = verdict.changes
+    named = [(kind, str(edit["name"])) for kind, edits in (
+        ("recipe", changes["recipe"]), ("prose", changes["prose"]), ("environment", changes["environment"]),
+        ("file", changes["files"])) for edit in edits or ()]  # fmt: skip
+    named += [("source", name) for name in changes["texts"]] + [("check", check["id"]) for check in changes["checks"]]
+    yield from (f"{kind}: {name}" for kind, name in named[:NAMED])
+    if len(named) > NAMED:
+        yield f"and {len(named) - NAMED} more"
 
 
 def _format_case(group: str, name: str, seconds: float, failure: str) -> str:
@@ -338,7 +358,7 @@ def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str
     for verdict in verdicts:
         mark = "✅" if verdict.good() else "❌"
         words = "<br>".join([_escape_cell(verdict.words), *(_escape_cell(fault.words()) for fault in verdict.faults)])
-        lines.append(f"| {mark} | {verdict.slug} | {verdict.state} | `{verdict.revision or '–'}` | {words} |")
+        lines.append(f"| {mark} | {verdict.slug} | {verdict.label()} | `{verdict.revision or '–'}` | {words} |")
     lines += [""] + [f"- ❌ {_escape_cell(fault.words())}" for fault in around] if around else []
     return "\n".join(lines) + "\n"
 

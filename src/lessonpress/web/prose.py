@@ -89,7 +89,7 @@ def to_mathml(tex: str, *, block: bool = False, where: str = "prose") -> str:
     try:
         tree = Converter(display="block" if block else "inline").convert_to_element(tex)
     except Exception as error:  # the library raises its own and bare built-in errors alike
-        raise LessonError(where, f"the maths {tex!r} cannot be read ({type(error).__name__})",
+        raise LessonError(where, f"the maths {tex!r:.200} cannot be read ({type(error).__name__})",
                           "TeX with matching braces") from error  # fmt: skip
     return _mathml(tree, tex, where)
 
@@ -122,10 +122,11 @@ def _mathml(element: Element, tex: str, where: str) -> str:
     latex2mathml's own serialiser unescapes its result, which would let markup in `\\text{…}` through: hence this one.
     """
     if element.tag not in _MATHS_ELEMENTS:
-        raise LessonError(where, f"the maths {tex!r} makes an element {element.tag!r}", "plain TeX maths")
+        raise LessonError(where, f"the maths {tex!r:.200} makes an element {element.tag!r}", "plain TeX maths")
     refused = set(element.attrib) - _MATHS_ATTRIBUTES - {"xmlns"}
     if refused:
-        raise LessonError(where, f"the maths {tex!r} sets {', '.join(sorted(refused))}", "no links or styles in maths")
+        seen = f"the maths {tex!r:.200} sets {', '.join(sorted(refused))}"
+        raise LessonError(where, seen, "no links or styles in maths")
     attributes = "".join(
         f' {name}="{entities.escape(value)}"' for name, value in element.attrib.items() if name != "xmlns"
     )
@@ -146,7 +147,7 @@ def _maths_text(text: str | None, tex: str, where: str) -> str:
     """Escaped text of a MathML node; a backslash that is left over is an unknown command."""
     unknown = re.search(r"\\[A-Za-z]*", text or "")
     if unknown:
-        raise LessonError(where, f"unknown TeX command {unknown.group()!r} in the maths {tex!r}",
+        raise LessonError(where, f"unknown TeX command {unknown.group()!r:.100} in the maths {tex!r:.200}",
                           "a command of LaTeX's maths mode")  # fmt: skip
     return entities.escape(entities.unescape(text or ""), quote=False)
 
