@@ -21,8 +21,8 @@ RECIPES = sorted(path for at in ("lessons", "tests/lessons") for path in PROJECT
 # Those that a reader can move; a page of recorded values only is opened from a sample.
 LESSONS = [path.parent for path in RECIPES if "  control:" in path.read_text(encoding="utf-8")]
 # What a page does is tried with these on every push, and with every lesson at night: a lesson of few operations and one
-# of many. Its numbers are tried with every lesson always.
-TYPICAL = ("tiny-affine", "bahdanau-attention")
+# of many, the first in lessons/. Its numbers are tried with every lesson always.
+TYPICAL = ("tiny-affine", LESSONS[0].name)
 # All whose cases can be compared.
 EVERY = [path.parent for path in RECIPES if path.parent in LESSONS or path.parents[1] == PROJECT / "lessons"]
 
