@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+from lessonpress.core.errors import LessonError
 from lessonpress.lesson import decompositions, python_ast
 from lessonpress.web.page import numbers
 
@@ -113,8 +114,16 @@ def list_settings(manifest: Manifest) -> tuple[Fact, ...]:
 def list_decompositions(manifest: Manifest, sources: Mapping[str, str]) -> list[str]:
     """The matrix decompositions that the lesson's graph shows, or its files call, which no setting fixes."""
     ran = [layer["op"] for layer in manifest.get("layers") or []]
-    files = [python_ast.read(text.encode(), name) for name, text in sources.items() if name.endswith(".py")]
-    return decompositions.list_decompositions([*ran, *(call.name for file in files for call in file.calls)])
+    called = [name for file, text in sources.items() if file.endswith(".py") for name in _list_calls(text, file)]
+    return decompositions.list_decompositions([*ran, *called])
+
+
+def _list_calls(text: str, file: str) -> list[str]:
+    """What a file calls, by name; nothing for a file that Python cannot read, which publishing refuses by itself."""
+    try:
+        return [call.name for call in python_ast.read(text.encode(), file).calls]
+    except LessonError:
+        return []
 
 
 def list_digests(manifest: Manifest) -> tuple[Fact, ...]:
