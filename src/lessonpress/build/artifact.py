@@ -15,12 +15,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from lessonpress.core import atomic_io, canonical_json
 from lessonpress.core.errors import LessonError, LessonErrors, escape_invisible
 
 MADE_FROM, BESIDE, MISTAKES, SEAL = "madeFrom", "beside", "mistakes", "sha256"
+Content: TypeAlias = Mapping[str, Any]  # what a step has made: each step has its own record
 LINE = b",\n"  # between what an artifact says of itself and its content; JSON has no other line feed
 _HEAD = len('{"madeFrom":"') + 64
 _TAIL = len(f',"{SEAL}":"') + 64 + len('"}\n')
@@ -37,7 +38,7 @@ class Artifact:
     data: bytes = field(compare=False, repr=False)
 
     @functools.cached_property
-    def body(self) -> Mapping[str, Any]:
+    def body(self) -> Content:
         """The content; read only where somebody asks for it, for most steps ask only what it was made from."""
         body = dict(json.loads(self.data))
         for key in (MADE_FROM, BESIDE, MISTAKES, SEAL):
@@ -51,17 +52,17 @@ class Artifact:
 
 
 def serialise(
-    made_from: str, body: Mapping[str, Any], beside: Mapping[str, str], mistakes: Sequence[LessonError] = ()
+    made_from: str, body: Mapping[str, object], beside: Mapping[str, str], mistakes: Sequence[LessonError] = ()
 ) -> str:  # fmt: skip
     """An artifact's file; `beside` are the digests of the files that belong to it, by their names in its folder."""
-    told = [[*map(escape_invisible, (error.where, error.seen, error.expected, error.fix))] for error in mistakes]
-    head = canonical_json.compact({MADE_FROM: made_from, BESIDE: dict(beside), MISTAKES: told})[:-1]
+    rows = [[*map(escape_invisible, (error.where, error.seen, error.expected, error.fix))] for error in mistakes]
+    head = canonical_json.compact({MADE_FROM: made_from, BESIDE: dict(beside), MISTAKES: rows})[:-1]
     whole = head + (LINE.decode() + canonical_json.compact(body)[1:-1] if body else "")
     return f'{whole},"{SEAL}":"{canonical_json.digest(whole)}"}}\n'
 
 
 def write(
-    path: Path, made_from: str, body: Mapping[str, Any], beside: Mapping[str, bytes] | None = None,
+    path: Path, made_from: str, body: Mapping[str, object], beside: Mapping[str, bytes] | None = None,
     mistakes: Sequence[LessonError] = (),
 ) -> None:  # fmt: skip
     """Write an artifact and the files beside it, itself last: when it is there, all of it is."""
@@ -104,15 +105,15 @@ def copy(path: Path, folder: Path) -> Artifact | None:
 
     Copies, not links: Snakemake sets the time of what a job leaves, and the other folder's order of times must stay.
     """
-    found = read(path)
-    if found is None:
+    whole = read(path)
+    if whole is None:
         return None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in found.beside:
+        for name in whole.beside:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.parent / name, folder / name)
-        atomic_io.draft(folder / path.name, found.data)
+        atomic_io.draft(folder / path.name, whole.data)
     except OSError:  # swept meanwhile
         return None
     return read(folder / path.name)

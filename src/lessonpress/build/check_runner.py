@@ -65,14 +65,14 @@ def _ask_judge(
         if mutants is not None:
             (scratch_dir / "mutants.json").write_bytes(mutants)
             arguments.append(str(scratch_dir / "mutants.json"))
-        ended = sandbox.run(sandbox.JUDGE, arguments, scratch_dir / "empty", config.limits, config.isolation)
+        result = sandbox.run(sandbox.JUDGE, arguments, scratch_dir / "empty", config.limits, config.isolation)
     what = read.recipe.checks or ""
-    if ended.limit or len(ended.lines) != 1:
-        raise worker_errors.process_error(read.folder, what, ended)
+    if result.limit or len(result.lines) != 1:
+        raise worker_errors.process_error(read.folder, what, result)
     try:
-        answer = capture.loads(ended.lines[0])
+        answer = capture.loads(result.lines[0])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
-            raise worker_errors.lesson_error(answer["error"], read.folder, what, ended)
+            raise worker_errors.lesson_error(answer["error"], read.folder, what, result)
         return _validate(answer["ok"], task)
     except (capture.Malformed, KeyError, TypeError) as error:
         where = os.path.relpath(read.folder / what)

@@ -82,12 +82,12 @@ def _list_files(package: Path, step: CodeName) -> dict[str, Path]:
     templates: an installed lessonpress carries them inside the package.
     """
     reached = _follow_imports(package, step)
-    found = {path for module in reached if (path := _find_file(package, module))}
+    paths = {path for module in reached if (path := _find_file(package, module))}
     if any(module.startswith(WHOLE) for module in reached):
-        found |= set((package / WHOLE).rglob("*.py"))
+        paths |= set((package / WHOLE).rglob("*.py"))
     if any(module.startswith(KERNELS) for module in reached):
-        found |= set((package / "replay").rglob("*.js"))
-    named = {path.relative_to(package).as_posix(): path for path in found}
+        paths |= set((package / "replay").rglob("*.js"))
+    named = {path.relative_to(package).as_posix(): path for path in paths}
     if PAGES in reached:
         folder = resources.path("templates")
         inside = ((path.relative_to(folder), path) for path in folder.rglob("*") if path.is_file())
@@ -123,16 +123,16 @@ def _find_file(package: Path, module: str) -> Path | None:
 @functools.cache
 def _list_named(package: Path, path: Path) -> tuple[str, ...]:
     """The modules of the package that a file imports or names as one to run, and the packages that they lie in."""
-    data, found = _FOR_TYPES.sub(b"", _read(path)), set[str]()
+    data, modules = _FOR_TYPES.sub(b"", _read(path)), set[str]()
     for home, names in _IMPORT.findall(data):
         base = home.decode().lstrip(".")
         words = (word.split(b" as ")[0].strip(b" ()\n\t") for word in names.split(b"#")[0].split(b","))
         for word in filter(None, words):
             inner = f"{base}.{word.decode()}".lstrip(".")
-            found.add(inner if _find_file(package, inner) else base)
-    found |= {name.decode() for name in _TO_RUN.findall(data)}
-    above = {name.rsplit(".", depth)[0] for name in found for depth in range(1, name.count(".") + 1)}
-    return tuple(name for name in found | above if name)
+            modules.add(inner if _find_file(package, inner) else base)
+    modules |= {name.decode() for name in _TO_RUN.findall(data)}
+    above = {name.rsplit(".", depth)[0] for name in modules for depth in range(1, name.count(".") + 1)}
+    return tuple(name for name in modules | above if name)
 
 
 @functools.cache
@@ -147,14 +147,14 @@ def list_installed() -> dict[str, str]:
     Read off the names of the folders that every installer writes: `importlib.metadata` reads a file for each, which
     takes as long as all the rest of what is asked while the rules are read.
     """
-    found = {"python": ".".join(map(str, sys.version_info[:2]))}
+    versions = {"python": ".".join(map(str, sys.version_info[:2]))}
     for folder in reversed(sys.path):
         with contextlib.suppress(OSError):
             for name in os.listdir(folder or "."):
                 project, _, number = name.removesuffix(".dist-info").partition("-")
                 if name.endswith(".dist-info") and project.lower() in INSTALLED:
-                    found[project.lower()] = number.partition("+")[0]
-    return found
+                    versions[project.lower()] = number.partition("+")[0]
+    return versions
 
 
 def describe_environment(config: Config) -> list[object]:

@@ -44,23 +44,23 @@ def run_lesson(config: Config, source: SourceRecord, folder: Path) -> tuple[Capt
         (scratch / "empty").mkdir()
         files = {file["path"]: (copied / file["path"]).read_bytes() for file in select_readable(source)}
         arguments = [str(plan_file), str(copied), str(mutants)]
-        ended = sandbox.run(sandbox.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
-    if ended.limit or len(ended.lines) < 2:
-        raise worker_errors.process_error(folder, what, ended)
+        result = sandbox.run(sandbox.MODEL, arguments, scratch / "empty", config.limits, config.isolation)
+    if result.limit or len(result.lines) < 2:
+        raise worker_errors.process_error(folder, what, result)
     try:
-        facts, answer = (capture.loads(line) for line in ended.lines[:2])
+        facts, answer = (capture.loads(line) for line in result.lines[:2])
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             error = cast("WorkerError", answer["error"])
-            raise worker_errors.lesson_error(error, folder, what, ended, find_recipe_place(error, plan, folder))
+            raise worker_errors.lesson_error(error, folder, what, result, find_recipe_place(error, plan, folder))
         recorded = cast("Recorded", capture.read_answer(answer, plan, files))
-        if len(ended.lines) != 3:
-            raise worker_errors.process_error(folder, what, ended)
+        if len(result.lines) != 3:
+            raise worker_errors.process_error(folder, what, result)
     except capture.Malformed as malformed:
         raise LessonError(os.path.relpath(folder), f"the worker's answer was not the worker's: {malformed}",
                           "an answer that lesson code has not touched") from None  # fmt: skip
     captured: Capture = {"schema": 1, "slug": source["slug"], "runs": recorded["runs"], "modules": recorded["modules"],
-                         "blobs": recorded["blobs"], "provenance": make_provenance(facts, ended)}  # fmt: skip
-    return captured, ended.lines[2]
+                         "blobs": recorded["blobs"], "provenance": make_provenance(facts, result)}  # fmt: skip
+    return captured, result.lines[2]
 
 
 def find_recipe_place(error: WorkerError, plan: Plan, folder: Path) -> str:
@@ -118,7 +118,7 @@ def make_mutants(plan: Plan, copied: Path, to: Path) -> Path:
     return to
 
 
-def make_provenance(facts: Facts, ended: sandbox.WorkerResult) -> CaptureProvenance:
+def make_provenance(facts: Facts, result: sandbox.WorkerResult) -> CaptureProvenance:
     """Who ran what, where and when; written by the parent, except the facts sent before lesson code ran."""
     return {
         "capturedAt": read_clock(), "productRevision": read_commit(), "python": platform.python_version(),
@@ -128,7 +128,7 @@ def make_provenance(facts: Facts, ended: sandbox.WorkerResult) -> CaptureProvena
                      "nnpack": facts.get("nnpack"), "kernels": facts.get("kernels"), "flushDenormal": False},
         "cpu": {"machine": str(facts.get("machine")), "capability": str(facts.get("capability"))},
         "host": {"system": platform.system(), "kernel": platform.release(), "user": os.getuid()},
-        "isolation": cast("Isolation", ended.isolation()),
+        "isolation": cast("Isolation", result.isolation()),
     }  # fmt: skip
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lessonpress.build import artifact
-from lessonpress.build.artifact import Artifact
+from lessonpress.build.artifact import Artifact, Content
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
@@ -53,7 +52,7 @@ class LessonBuild:
             self.known[name] = whole
         return self.known[name]
 
-    def body(self, name: str) -> Mapping[str, Any]:
+    def body(self, name: str) -> Content:
         """The content of one of its artifacts. Raises LessonErrors where the lesson has mistakes."""
         whole = self.artifact(name)
         whole.raise_mistakes()

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from lessonpress.core.errors import LessonError, WrongUsage
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 
+Configuration: TypeAlias = Mapping[str, Any]  # Snakemake's, before it is validated as our settings
 NOTE = "note"  # belongs to a run and is no setting
 FOLDERS = ("lessons", "results", "work")
 # What Snakemake would take for a wildcard or could not print; the key covers such a file all the same, and one whose
@@ -37,7 +38,7 @@ _ODD_PATH = re.compile(r"[{}\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class State:
-    """What one reading of the rules found.
+    """The lessons, their keys and receipts, as one reading of the rules sees them.
 
     `config` has the folders as they lie here, `declared` as the rules write them: Snakemake itself puts a module's
     prefix before those.
@@ -45,7 +46,7 @@ class State:
 
     config: Config
     declared: Config
-    options: str  # what a verb must be told to work with these settings; nothing where config.yaml says them all
+    options: str  # options with which a command works with these settings; none where config.yaml says them all
     run: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @functools.cached_property
@@ -76,7 +77,7 @@ class State:
     def receipt(self, slug: str) -> str:
         """The receipt of a lesson's publication: one that agrees with what is published, or a name that no file has."""
         folder = self.config.work_dir(slug) / self.key(slug)
-        name = self._receipt(folder, "published", lambda found: self._agrees(slug, found))
+        name = self._receipt(folder, "published", lambda receipt: self._agrees(slug, receipt))
         return f"{self.declared.work_dir(slug)}/{self.key(slug)}/{name}"
 
     def receipts(self) -> list[str]:
@@ -87,13 +88,14 @@ class State:
     def digest(self) -> str:
         """One digest of all lessons' states, of their receipts, and of what the pages around them say of the site."""
         odd = [ascii(name) for name in self.odd]
-        told = [self.receipts(), odd, self.config.site.model_dump(), code_digest.digest_step("site")]
-        return canonical_json.digest_of(told)[: code_digest.KEY]
+        parts = [self.receipts(), odd, self.config.site.model_dump(), code_digest.digest_step("site")]
+        return canonical_json.digest_of(parts)[: code_digest.KEY]
 
     @functools.cached_property
     def site(self) -> str:
         """The receipt of the pages around the lessons, named as `receipt` is."""
-        return f"{self.declared.work}/site/{self._receipt(Path(self.config.work, 'site'), self.digest, self._stands)}"
+        name = self._receipt(Path(self.config.work, "site"), self.digest, self._is_current)
+        return f"{self.declared.work}/site/{name}"
 
     @functools.cached_property
     def good(self) -> str:
@@ -106,21 +108,21 @@ class State:
         return f"{self.declared.work}/verify/_runs/{self.run}"
 
     def stale(self, slug: str, name: str) -> list[str]:
-        """`work/<slug>/<name>`, where it is another state's file: Snakemake must be told, its times do not say it."""
+        """`work/<slug>/<name>`, where it is another state's file, which Snakemake cannot see from its times."""
         here = f"{self.config.work}/{slug}/{name}"
         now = canonical_json.digest_file(Path(here))
         present = canonical_json.digest_file(self.config.work_dir(slug) / self.key(slug) / name)
         return [here] if now and now != present else []
 
-    def _agrees(self, slug: str, found: Artifact) -> bool:
+    def _agrees(self, slug: str, receipt: Artifact) -> bool:
         """Whether a receipt says what is published: its revision is there, and is the one that was published last."""
-        revision, folder = found.body.get("revision"), self.config.published(slug)
-        there = bool(found.mistakes) or ((folder / str(revision)).is_dir() and revision == _read_latest(folder))
-        return there and found.body.get("key") == self.key(slug)
+        revision, folder = receipt.body.get("revision"), self.config.published(slug)
+        there = bool(receipt.mistakes) or ((folder / str(revision)).is_dir() and revision == _read_latest(folder))
+        return there and receipt.body.get("key") == self.key(slug)
 
-    def _stands(self, found: Artifact) -> bool:
+    def _is_current(self, receipt: Artifact) -> bool:
         """Whether everything that the pages around the lessons rest on, and they themselves, is as it was."""
-        results, known = Path(self.config.results), dict(found.body.get("files", {}))
+        results, known = Path(self.config.results), dict(receipt.body.get("files", {}))
         histories = {path.relative_to(results).as_posix() for path in results.glob("models/*/revisions.json")}
         return histories <= known.keys() and all(
             canonical_json.digest_file(results / name) == digest for name, digest in known.items()
@@ -129,7 +131,7 @@ class State:
     def _receipt(self, folder: Path, stem: str, agrees: Callable[[Artifact], bool]) -> str:
         """The name of a receipt that agrees, else one that no file has."""
         for path in sorted(folder.glob(f"{stem}*.json")):
-            if (found := artifact.read(path)) and agrees(found) and not is_ahead(path):
+            if (receipt := artifact.read(path)) and agrees(receipt) and not is_ahead(path):
                 return path.name
         plain = f"{stem}.json"
         return f"{stem}-{self.run}.json" if (folder / plain).exists() else plain
@@ -151,7 +153,7 @@ def _read_latest(folder: Path) -> str | None:
         return None
 
 
-def read_state(given: Mapping[str, Any], configured: Mapping[str, Any], prefix: str = "") -> State:
+def read_state(given: Configuration, configured: Configuration, prefix: str = "") -> State:
     """The state under Snakemake's configuration `given`, with a module's prefix; `configured` is what config.yaml says.
 
     Raises LessonError at the line of config.yaml that is wrong.
@@ -162,11 +164,11 @@ def read_state(given: Mapping[str, Any], configured: Mapping[str, Any], prefix: 
     return State(here, declared, make_options(here, configured))
 
 
-def parse_settings(given: Mapping[str, Any]) -> Config:
+def parse_settings(given: Configuration) -> Config:
     """Snakemake's configuration as our settings; where it has a section `lessonpress`, that section."""
-    told = {key: value for key, value in find_section(given).items() if key != NOTE}
+    section = {key: value for key, value in find_section(given).items() if key != NOTE}
     try:
-        return Config.model_validate(told)
+        return Config.model_validate(section)
     except ValidationError as error:
         # Only now: the YAML reader with its line numbers costs as much as all the rest of this module.
         from lessonpress.core import config
@@ -175,31 +177,31 @@ def parse_settings(given: Mapping[str, Any]) -> Config:
         raise LessonError("snakemake --config", " ".join(str(error).split())) from None
 
 
-def find_section(document: Any) -> Mapping[str, Any]:
+def find_section(document: Any) -> Configuration:
     """Our part of a configuration: all of it, or what stands under `lessonpress:` in somebody else's."""
     inner = document.get("lessonpress") if isinstance(document, Mapping) else None
     return inner if isinstance(inner, Mapping) else document or {}
 
 
-def make_options(config: Config, configured: Mapping[str, Any]) -> str:
-    """What a command must be told because the config.yaml of this folder does not say it, ready for a shell."""
+def make_options(config: Config, configured: Configuration) -> str:
+    """The options of a command for what the config.yaml of this folder does not say, ready for a shell."""
     try:
         own = parse_settings(configured)
     except LessonError:
         own = Config()
-    told, known = _flatten(config.model_dump()), _flatten(own.model_dump())
-    return "".join(f" --set {shlex.quote(f'{key}={value}')}" for key, value in told.items() if known[key] != value)
+    wanted, known = _flatten(config.model_dump()), _flatten(own.model_dump())
+    return "".join(f" --set {shlex.quote(f'{key}={value}')}" for key, value in wanted.items() if known[key] != value)
 
 
-def _flatten(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
+def _flatten(value: Configuration, at: str = "") -> dict[str, object]:
+    out: dict[str, object] = {}
     for key, part in value.items():
         out |= _flatten(part, f"{at}{key}.") if isinstance(part, Mapping) else {f"{at}{key}": part}
     return out
 
 
 def list_forced_steps(names: Mapping[StepName, str], *, every: bool, forced: Sequence[str]) -> list[str]:
-    """The steps that Snakemake was told to do again; `names` are those of our rules here, by step."""
+    """The steps that Snakemake is to do again; `names` are those of our rules here, by step."""
     files = {Path(one).name for one in forced}
     return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
 

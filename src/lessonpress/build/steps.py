@@ -30,7 +30,7 @@ NOT_RUN = ("record", "metrics", "checks")  # what a plan says about reading the 
 class Made:
     """What a step made: the content of its artifact, the files beside it, and what there is to say."""
 
-    body: Mapping[str, Any]
+    body: Mapping[str, object]
     beside: Mapping[str, bytes] = field(default_factory=dict)
     words: str | None = None
 
@@ -43,7 +43,7 @@ class Step:
     file: str
     beside: tuple[str, ...]  # a folder ends in a slash
     after: tuple[StepName, ...]
-    inputs: Callable[[LessonBuild], list[Any]]  # what the result depends on, beside the code and the surroundings
+    inputs: Callable[[LessonBuild], list[object]]  # what the result depends on, beside the code and the surroundings
     make: Callable[[LessonBuild], Made]
 
 
@@ -75,8 +75,8 @@ def _make_change_error(config: Config, slug: str) -> RetryableError:
 def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> Done:
     """Do one step, and those before it whose results are missing or not whole.
 
-    With `again` (by default: where Snakemake was told so) the step itself is done whatever is there. A lesson's
-    mistake is a result too, which all later steps hand on. Raises RetryableError for what is no mistake of the lesson.
+    With `again` (by default: where Snakemake forces the step) the step itself is done whatever is there. A lesson's
+    mistake is a result too, which all later steps pass on. Raises RetryableError for what is no mistake of the lesson.
     """
     step = STEPS[name]
     for each in step.after:
@@ -87,9 +87,9 @@ def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> 
         _write(work, step, made_from, Made({}), mistakes)
         return Done(mistakes=mistakes, passed_over=True)
     again = name in os.environ.get(variables.AGAIN, "").split(",") if again is None else again
-    if not again and (found := _read_present(work, step, made_from) or _take_earlier(work, step, made_from)):
-        work.known[step.file] = found
-        return Done(mistakes=found.mistakes, passed_over=True)
+    if not again and (whole := _read_present(work, step, made_from) or _take_earlier(work, step, made_from)):
+        work.known[step.file] = whole
+        return Done(mistakes=whole.mistakes, passed_over=True)
     try:
         made = step.make(work)
     except LessonError as error:
@@ -104,16 +104,16 @@ def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> 
 
 
 def perform_all(work: LessonBuild, last: StepName = "render") -> list[str]:
-    """Do every step up to `last` that is not there; answers what they had to say. Raises the lesson's mistakes."""
-    said = []
+    """Do every step up to `last` that is not there; returns what they report. Raises the lesson's mistakes."""
+    reports = []
     for name in STEPS:
         done = perform(work, name)
         if done.mistakes:
             raise LessonErrors(list(done.mistakes))
-        said += [done.words] if done.words else []
+        reports += [done.words] if done.words else []
         if name == last:
             break
-    return said
+    return reports
 
 
 def _require_result(work: LessonBuild, name: StepName) -> None:
@@ -122,26 +122,26 @@ def _require_result(work: LessonBuild, name: StepName) -> None:
     if step.file not in work.known:
         for each in step.after:
             _require_result(work, each)
-        found = _read_present(work, step, _digest_inputs(work, step))
-        if found is None:
+        present = _read_present(work, step, _digest_inputs(work, step))
+        if present is None:
             perform(work, name, again=False)
         else:
-            work.known[step.file] = found
+            work.known[step.file] = present
 
 
 def _digest_inputs(work: LessonBuild, step: Step) -> str:
     """The digest of all that a step's result follows from."""
     before = [work.known[STEPS[each].file] for each in step.after]
-    if any(found.mistakes for found in before):
-        return canonical_json.digest_of([found.digest for found in before])
+    if any(result.mistakes for result in before):
+        return canonical_json.digest_of([result.digest for result in before])
     around = code_digest.describe_environment(work.config)
     return canonical_json.digest_of([step.name, code_digest.digest_step(step.name), around, step.inputs(work)])
 
 
 def _read_present(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
     """The result that is there already, where it is whole and of the right things; a mistake is one too."""
-    found = artifact.read(work.folder / step.file)
-    return found if found and found.made_from == made_from else None
+    present = artifact.read(work.folder / step.file)
+    return present if present and present.made_from == made_from else None
 
 
 def _take_earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | None:
@@ -151,8 +151,8 @@ def _take_earlier(work: LessonBuild, step: Step, made_from: str) -> Artifact | N
     """
     for other in sorted(work.folder.parent.glob(f"{'?' * code_digest.KEY}/{step.file}")):
         if other.parent != work.folder and artifact.read_made_from(other) == made_from:
-            found = artifact.read(other)
-            if found and not found.mistakes and (copied := artifact.copy(other, work.folder)):
+            earlier = artifact.read(other)
+            if earlier and not earlier.mistakes and (copied := artifact.copy(other, work.folder)):
                 return copied
     return None
 
@@ -194,7 +194,7 @@ def _hash(work: LessonBuild) -> Made:
     return Made(body, words=warning)
 
 
-def _list_run_inputs(work: LessonBuild) -> list[Any]:
+def _list_run_inputs(work: LessonBuild) -> list[object]:
     """What the runs depend on: the plan of them, and every file but recipe and checks."""
     plan = work.source["plan"]
     runs = {key: part for key, part in plan.items() if key not in NOT_RUN}
@@ -224,7 +224,7 @@ def _load_ahead(config: Config) -> None:
         rendering.warm()
 
 
-def _list_record_inputs(work: LessonBuild) -> list[Any]:
+def _list_record_inputs(work: LessonBuild) -> list[object]:
     """What the record depends on: the runs, what is to be recorded of them, and the lesson's own metrics."""
     experiment = _drop_words(work.source["document"]["value"].get("experiment"))
     return [work.digest("capture.json"), experiment, work.source["digests"]["checks"], work.source["digests"]["source"]]
@@ -244,7 +244,7 @@ def _record(work: LessonBuild) -> Made:
     return Made(cases, {"cases.csv": table.encode()})
 
 
-def _list_check_inputs(work: LessonBuild) -> list[Any]:
+def _list_check_inputs(work: LessonBuild) -> list[object]:
     """What the verdicts depend on: the runs, with the variants', the checks, and which variants break which."""
     breaks = [[mutant["id"], mutant["breaks"]] for mutant in work.source["document"]["value"].get("mutants") or []]
     digests = work.source["digests"]
@@ -258,7 +258,7 @@ def _check(work: LessonBuild) -> Made:
     return Made({"checks": check.judge_checks(work.config, work.lesson, captured, mutants)})
 
 
-def _list_render_inputs(work: LessonBuild) -> list[Any]:
+def _list_render_inputs(work: LessonBuild) -> list[object]:
     files = [[file["path"], file["sha256"]] for file in work.source["files"]]
     made = ("capture.json", "cases.json", "cases.csv", "checks.json")
     return [files, canonical_json.digest_of(work.source), *(work.digest(name) for name in made)]

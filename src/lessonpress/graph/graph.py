@@ -6,14 +6,14 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from lessonpress.replay import operations
 from lessonpress.worker import recorded
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import CallSite, Connection, Graph, Layer, TensorType
-    from lessonpress.worker.records import Call, Module, Place, Recorded, Run, Struct, Tree
+    from lessonpress.worker.records import Arguments, Call, Json, Module, Place, Recorded, Run, Struct, Tree
 
 Kind = Literal["input", "layer", "module", "output"]
 
@@ -73,7 +73,7 @@ class _GraphBuilder:
     def _make_input(self, path: str, leaf: Struct) -> Layer:
         if isinstance(leaf, dict) and "tensor" in leaf:
             value = self.run["values"][leaf["tensor"]]
-            params: dict[str, Any] = {"shape": ",".join(map(str, value["shape"])), "dtype": value["dtype"]}
+            params: Arguments = {"shape": ",".join(map(str, value["shape"])), "dtype": value["dtype"]}
         else:
             params = {"value": _format_argument(leaf)}
         layer = _make_layer(f"input:{path}", "Input", "input", None, params)
@@ -193,7 +193,7 @@ class _GraphBuilder:
             yield connection
 
 
-def _make_layer(name: str, op: str, kind: Kind, parent: str | None, params: Mapping[str, Any]) -> Layer:
+def _make_layer(name: str, op: str, kind: Kind, parent: str | None, params: Arguments) -> Layer:
     return {"id": name, "label": name, "op": op, "kind": kind, "parent": parent, "params": dict(params)}
 
 
@@ -237,7 +237,7 @@ def _list_reads(call: Call) -> Iterator[tuple[str, Tree]]:
                 yield (f"{name}.{path}" if path else name), leaf
 
 
-def _list_params(call: Call) -> dict[str, Any]:
+def _list_params(call: Call) -> Arguments:
     """An operation's arguments that are no tensors, as a reader sees them."""
     return {
         name: _format_argument(struct) for name, struct in name_arguments(call)
@@ -257,7 +257,7 @@ def _holds_tensor(struct: Struct) -> bool:
     return any(True for _ in _find_tensors(struct))
 
 
-def _format_argument(struct: Struct) -> Any:
+def _format_argument(struct: Struct) -> Json:
     """A plain argument as readable JSON: slices and ellipses as Python writes them."""
     if not isinstance(struct, dict):
         return struct

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypeAlias, TypedDict, cast
 
 from lessonpress.core import atomic_io, canonical_json
 from lessonpress.core.errors import LessonError
 
 FILE, SEAL = "revisions.json", "seal"
 NAME = re.compile(r"\w+")  # whatever a revision is called, it leads to no other folder
+Document: TypeAlias = dict[str, Any]  # a published JSON file, which anybody may have edited
 
 
 class Event(TypedDict):
@@ -60,7 +61,7 @@ def read_history(folder: Path, slug: str) -> History:
     return _read_valid(folder / FILE, slug) if (folder / FILE).is_file() else start_history(slug)
 
 
-def read_document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> Document:
     """One of a revision's JSON files, whatever mapping it holds. Raises LessonError when it cannot be read."""
     expected, fix = "a file as lessonpress writes it", "`lessonpress doctor` says what is wrong, and how to mend it."
     try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, TypedDict, TypeGuard
 
 from lessonpress.core import canonical_json
 
 if TYPE_CHECKING:
     from lessonpress.lesson.capture_records import Capture
-    from lessonpress.lesson.records import Cases, Digests, SourceRecord
+    from lessonpress.lesson.records import Cases, Digests, Nested, SourceRecord
 
 # Files that hold the id or a date: they follow from the rest, so the id cannot rest on them.
 DERIVED = frozenset({
@@ -34,7 +34,7 @@ class Identity(TypedDict):
     settings: dict[str, str | int | bool]
     initialisation: str
     weights: str
-    recorded: dict[str, dict[str, Any]]
+    recorded: dict[str, dict[str, Nested]]
     files: dict[str, str]
 
 
@@ -80,7 +80,7 @@ def list_reasons(old: Identity, new: Identity, *, templates: bool = False) -> li
     return reasons
 
 
-def is_identity(document: Mapping[str, Any]) -> TypeGuard[Identity]:
+def is_identity(document: Mapping[str, object]) -> TypeGuard[Identity]:
     """Whether a document has the parts of an identity, so that it can be compared with one."""
     digests, files, recorded = (document.get(part) for part in ("digests", "files", "recorded"))
     maps = [digests, files, recorded, *(recorded.values() if isinstance(recorded, dict) else [])]

@@ -7,7 +7,7 @@ version's manifests; what is published now has them all.
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
@@ -26,6 +26,8 @@ from lessonpress.lesson.records import (
     Tolerance,
     Verdict,
 )
+
+JsonSchema: TypeAlias = dict[str, Any]
 
 
 class WalkStep(TypedDict):
@@ -259,7 +261,7 @@ def _adapter() -> TypeAdapter[Manifest]:
     return TypeAdapter(Manifest)
 
 
-def make_strict_schema() -> dict[str, Any]:
+def make_strict_schema() -> JsonSchema:
     """The schema that admits no other keys than those that it names: what we ourselves publish is held against it."""
     body = make_schema()
     for part in (body, *body["$defs"].values()):
@@ -268,7 +270,7 @@ def make_strict_schema() -> dict[str, Any]:
     return body
 
 
-def make_schema() -> dict[str, Any]:
+def make_schema() -> JsonSchema:
     """The published JSON Schema (2020-12) of manifest.json."""
     body = _adapter().json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "manifest.schema.json", **body}

@@ -12,7 +12,7 @@ from lessonpress.replay.operations.interpreter import Argument, Marked, Program,
 from lessonpress.replay.operations.kinds import Array, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
-from lessonpress.worker.records import Call, Module, Run, Struct, Tree
+from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # for the largest difference; half types get COARSE
 COARSE = 2e-2
@@ -261,7 +261,7 @@ def _list_slots(args: Argument) -> list[int]:
     return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _list_slots(part)]
 
 
-def _wrap_params(params: Mapping[str, Any]) -> Iterator[tuple[str, Struct]]:
+def _wrap_params(params: Arguments) -> Iterator[tuple[str, Struct]]:
     """Constructor parameters as structures: their lists are bare JSON lists."""
     for name, value in params.items():
         yield name, {"list": value} if isinstance(value, list) else value
