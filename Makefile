@@ -36,15 +36,7 @@ publish: setup ## Publish every lesson
 	@$(PY) -c 'from pathlib import Path; print(" ", Path("results/index.html").resolve().as_uri())'
 
 lint: setup ## Static checks
-	@echo 'ruff: style and errors'
-	@$(PY) -m ruff check .
-	@echo 'mypy: types of src'
-	@$(PY) -m mypy --strict src
-	@echo 'snakefmt: layout of the rules'
-	@$(PY) -m snakefmt --check Snakefile workflow
-	@echo 'snakemake --lint: practice of the rules'
-	@$(PY) -m snakemake --lint
-	@bash scripts/lint_scripts.sh
+	@bash scripts/lint.sh
 
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
 	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
