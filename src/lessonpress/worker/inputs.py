@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from .records import InputSpec
 
 NON_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -20,7 +22,7 @@ def from_json(value: Any) -> Any:
     return [from_json(item) for item in value] if isinstance(value, list) else value
 
 
-def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
+def make(spec: InputSpec, dtype: torch.dtype) -> Any:
     """One input: a tensor, a plain value, or a list, tuple or dict of inputs. float32 ones are cast to `dtype`.
 
     Raises ValueError when the values do not fit the shape or the dtype.
@@ -36,7 +38,7 @@ def make(spec: Mapping[str, Any], dtype: torch.dtype) -> Any:
     return tensor(spec, dtype)
 
 
-def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
+def tensor(spec: InputSpec, dtype: torch.dtype) -> Tensor:
     """A tensor from `{shape, dtype, fill}` or `{values, dtype}`; a float32 one ends up in the run's `dtype`."""
     own = getattr(torch, spec["dtype"]) if spec.get("dtype") else None
     out = _values(spec, own, dtype) if "values" in spec else _filled(spec, own or torch.float32, dtype)
@@ -47,7 +49,7 @@ def tensor(spec: Mapping[str, Any], dtype: torch.dtype) -> Tensor:
     return out
 
 
-def _values(spec: Mapping[str, Any], own: torch.dtype | None, dtype: torch.dtype) -> Tensor:
+def _values(spec: InputSpec, own: torch.dtype | None, dtype: torch.dtype) -> Tensor:
     values = from_json(spec["values"])
     values = _complex(values) if own is not None and own.is_complex else values
     if own is torch.float32 and dtype is torch.float64:
@@ -71,7 +73,7 @@ def _complex(values: Any) -> Any:
     return complex(values.replace(" ", "")) if isinstance(values, str) else values
 
 
-def _filled(spec: Mapping[str, Any], own: torch.dtype, dtype: torch.dtype) -> Tensor:
+def _filled(spec: InputSpec, own: torch.dtype, dtype: torch.dtype) -> Tensor:
     shape, fill = list(spec["shape"]), from_json(spec["fill"])
     wide = torch.float64 if dtype is torch.float64 and own is torch.float32 else own
     if fill in ("rand", "randn"):

@@ -14,33 +14,45 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from . import confine, recorded
 from .places import Places
+from .records import (
+    Evidence,
+    Judgement,
+    JudgeTask,
+    MetricTask,
+    MetricValue,
+    Number,
+    Place,
+    Position,
+    Recorded,
+    WorkerError,
+)  # fmt: skip
 
 
 class Failed(Exception):
     """A check or metric could not be finished; `record` describes the error."""
 
-    def __init__(self, record: dict[str, Any]) -> None:
+    def __init__(self, record: WorkerError) -> None:
         super().__init__(record["message"])
         self.record = record
 
 
 def judge(
-    capture: Mapping[str, Any], folder: str, task: Mapping[str, Any], mutants: str = "{}"
-) -> dict[str, Any]:
+    capture: Recorded, folder: str, task: JudgeTask, mutants: str = "{}"
+) -> Judgement:
     """Run every `check_…` of the lesson's file in file order, and the metrics asked for. Raises Failed.
 
     Those checks that a broken variant is to break run on it too; `mutants` holds the variants' records as JSON by id. A
     check that raises there has failed on it, and its measured value is NaN.
     """
     places = Places(folder)
-    functions = _functions(folder, task["file"], places)
-    runs = recorded.Runs({**capture, "runs": recorded.keep_outputs(capture["runs"])})  # in the form of the variants'
+    functions = _functions(folder, task["file"], places) if task["file"] else {}
+    runs = recorded.Runs(recorded.keep_outputs(capture))  # in the form of the variants'
     checks = []
     if task["checks"]:
         for name, function in functions.items():
@@ -68,11 +80,11 @@ def _functions(folder: str, file: str, places: Places) -> dict[str, Callable[...
     return dict(sorted(own.items(), key=lambda item: item[1].__code__.co_firstlineno))
 
 
-def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places: Places) -> dict[str, Any]:
+def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places: Places) -> Evidence:
     try:
         measured, bound, sense = _evidence(function(runs))
     except BaseException as error:
-        place = {"file": os.path.relpath(function.__code__.co_filename, places.prefix),
+        place: Position = {"file": os.path.relpath(function.__code__.co_filename, places.prefix),
                  "line": function.__code__.co_firstlineno}  # fmt: skip
         raise Failed(_describe_error(error, places, name, place)) from error
     sentence = (inspect.getdoc(function) or name.removeprefix("check_").replace("_", " ")).splitlines()[0]
@@ -81,8 +93,8 @@ def _check(name: str, function: Callable[..., Any], runs: recorded.Runs, places:
 
 
 def _on_broken(
-    check: Mapping[str, Any], function: Callable[..., Any], runs: recorded.Runs, places: Places
-) -> dict[str, Any]:
+    check: Evidence, function: Callable[..., Any], runs: recorded.Runs, places: Places
+) -> Evidence:
     """What a check measured on a broken variant; where it raises, the measured value is NaN, which meets no bound."""
     try:
         return _check(check["id"], function, runs, places)
@@ -102,7 +114,7 @@ def _variants(mutants: str) -> Iterator[tuple[str, recorded.Runs]]:
                       "context": None}) from error  # fmt: skip
 
 
-def _evidence(result: Any) -> tuple[float, float, str]:
+def _evidence(result: Any) -> tuple[float, float, Literal["<=", ">="]]:
     """What a check returned: measured value, bound, sense. Raises TypeError for anything else."""
     try:
         measured, bound, sense = float(result["measured"]), float(result["bound"]), result["sense"]
@@ -115,8 +127,8 @@ def _evidence(result: Any) -> tuple[float, float, str]:
 
 
 def _metric(
-    functions: Mapping[str, Callable[..., Any]], task: Mapping[str, Any], runs: recorded.Runs, places: Places
-) -> dict[str, Any]:
+    functions: Mapping[str, Callable[..., Any]], task: MetricTask, runs: recorded.Runs, places: Places
+) -> MetricValue:
     name = task["function"]
     try:
         if name not in functions:
@@ -128,21 +140,21 @@ def _metric(
         raise Failed(_describe_error(error, places, name)) from error
 
 
-def _number(value: float) -> float | str:
+def _number(value: float) -> Number:
     return value if np.isfinite(value) else "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _describe_error(
-    error: BaseException, places: Places, name: str, place: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+    error: BaseException, places: Places, name: str, place: Position | None = None
+) -> WorkerError:
     own = places.of_traceback(error.__traceback__)
-    inner = own or place
+    inner: Place | Position | None = own or place
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         inner = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
     code = linecache.getline(places.prefix + own["file"], own["line"]).strip()[:400] if own else ""
     message = str(error).replace(places.prefix, "")[:4000]
     return {"stage": "check", "run": name, "type": type(error).__name__, "message": message,
-            "place": dict(inner) if inner else None, "expected": "", "code": code or None, "context": None}  # fmt: skip
+            "place": inner, "expected": "", "code": code or None, "context": None}  # fmt: skip
 
 
 def main() -> None:

@@ -7,20 +7,21 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
 from torch import nn
 
 from .places import Places
+from .records import Place, Position, WorkerError
 
 
 class Refused(Exception):
     """The lesson's mistake, ready to be reported: what was seen, what was expected, and where."""
 
     def __init__(
-        self, stage: str, seen: str, expected: str = "", place: Mapping[str, Any] | None = None, *, key: str = ""
+        self, stage: str, seen: str, expected: str = "", place: Place | Position | None = None, *, key: str = ""
     ) -> None:
         super().__init__(seen)
         self.stage, self.seen, self.expected, self.place, self.key = stage, seen, expected, place, key
@@ -118,22 +119,22 @@ def _load(name: str, path: str, search: list[str] | None) -> ModuleType:
     return module
 
 
-def describe_error(error: BaseException, stage: str, places: Places, context: str | None) -> dict[str, Any]:
+def describe_error(error: BaseException, stage: str, places: Places, context: str | None) -> WorkerError:
     """An exception of the lesson's as data: what, where, and the line's own text."""
     if isinstance(error, Refused):
-        return {"stage": error.stage, "type": "Refused", "message": error.seen, "expected": error.expected,
-                "place": dict(error.place) if error.place else None, "code": None, "context": None,
+        return {"stage": error.stage, "run": None, "type": "Refused", "message": error.seen, "expected": error.expected,
+                "place": error.place, "code": None, "context": None,
                 "key": error.key}  # fmt: skip
-    place = places.of_traceback(error.__traceback__)
+    place: Place | Position | None = places.of_traceback(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(places.prefix):
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
     # The run's own copy of the folder is nobody's business: files are called by their names in the lesson.
     message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
-    return {"stage": stage, "type": type(error).__name__, "message": message[:4000], "expected": "",
+    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": "",
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip
 
 
-def _line(folder: str, place: Mapping[str, Any] | None) -> str | None:
+def _line(folder: str, place: Place | Position | None) -> str | None:
     if place is None:
         return None
     try:

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from .places import Place, Places
+from .places import Places
+from .records import Arguments, Module, Place
 
 RECURRENT_OR_ATTENTION = (nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention)
 NOT_SHOWN = frozenset({"self", "args", "kwargs", "device", "dtype", "mode"})
@@ -97,10 +98,10 @@ class ModelMap:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), tensor
 
-    def describe(self, declared: Declared) -> dict[str, Any]:
+    def describe(self, declared: Declared) -> dict[str, Module]:
         """Every module's class, leafness, parent, parameters and places, by path (the root as `""`)."""
         names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.tensors(kind)}
-        out: dict[str, Any] = {}
+        out: dict[str, Module] = {}
         for path, module in self.modules.items():
             parent = path.rpartition(".")[0] if path else None
             leaf = bool(path) and is_leaf(module)
@@ -129,7 +130,7 @@ def _own(module: nn.Module, kind: str, names: dict[int, str], leaf: bool) -> dic
     return out
 
 
-def constructor(module: nn.Module) -> dict[str, Any]:
+def constructor(module: nn.Module) -> Arguments:
     """The constructor arguments of a library's leaf module that are required or differ from their defaults."""
     kind = named_class(module)
     if not kind.__module__.startswith("torch."):

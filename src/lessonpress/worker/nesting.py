@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .records import Struct
+
 DEPTH = 40  # how deep a value is looked into
 
 
@@ -47,7 +49,7 @@ def non_finite(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: Any) -> Struct:
     """A value that is neither tensor nor container, as JSON can hold it."""
     if isinstance(value, slice):
         return {"slice": [_plain_number(value.start), _plain_number(value.stop), _plain_number(value.step)]}

@@ -6,9 +6,8 @@ import linecache
 import os
 import sys
 from types import CodeType, FrameType, TracebackType
-from typing import Any
 
-Place = dict[str, Any]
+from .records import Place
 
 
 class Places:
@@ -54,7 +53,7 @@ class Places:
             positions = list(code.co_positions())
             line, end_line, column, end_column = positions[lasti // 2] if lasti >= 0 else (None,) * 4
             self.known[key] = None if line is None else {
-                "file": self.file_of(code), "line": line, "endLine": end_line or line,
+                "file": self.file_of(code) or "", "line": line, "endLine": end_line or line,
                 "column": _column(code, line, column), "endColumn": _column(code, end_line or line, end_column),
             }  # fmt: skip
         return self.known[key]

@@ -14,7 +14,7 @@ from typing import Any
 from . import confine
 
 
-def format_figures(figures: Mapping[str, Any]) -> str:
+def format_figures(figures: Mapping[str, int | float]) -> str:
     """A line of progress in words: `step 10 of 300, loss 0.4132`."""
     rest = dict(figures)
     head = [f"step {rest.pop('step')}" + (f" of {rest.pop('of')}" if "of" in rest else "")] if "step" in rest else []

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import records
+
 Array = NDArray[Any]
 HEAD = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\[#])+')
 PICK = re.compile(r'\[("(?:[^"\\]|\\.)*"|[^\]"]*)\]')
@@ -89,7 +91,7 @@ def quote(path: str) -> str:
     return name + ".".join(parts) + number
 
 
-def decode_array(value: Mapping[str, Any], blobs: Mapping[str, str]) -> Array:
+def decode_array(value: records.Value, blobs: Mapping[str, str]) -> Array:
     """A recorded value as a numpy array; bfloat16 widens to float32, which holds it exactly."""
     data = base64.b64decode(blobs[value["blob"]])
     if value["dtype"] == "bfloat16":
@@ -137,10 +139,13 @@ def _whole(node: ast.expr) -> int:
 class Run(Mapping[str, Array]):
     """One recorded run: every address is a key, every value a numpy array that cannot be written to."""
 
-    def __init__(self, run: Mapping[str, Any], modules: Mapping[str, Any], blobs: Mapping[str, str]) -> None:
+    def __init__(
+        self, run: records.Run | records.OutputRun, modules: Mapping[str, records.Module], blobs: Mapping[str, str]
+    ) -> None:
         self.run, self.blobs = run, blobs
+        self.state = {"param": run["params"], "buffer": run["buffers"]}
         self.alias = {alias: path for path, m in modules.items() for alias in m.get("aliases", ())}
-        self.calls: dict[str, list[Mapping[str, Any]]] = {}
+        self.calls: dict[str, list[records.Call | records.Output]] = {}
         for call in run["calls"][1:]:
             self.calls.setdefault(call["layer"], []).append(call)
         self.arrays: dict[int, Array] = {}
@@ -171,19 +176,19 @@ class Run(Mapping[str, Array]):
     def addresses(self) -> list[str]:
         """Every address of the run that names one array."""
         out = [f"input:{quote(name)}" for name, struct in self.run["inputs"] for name in _paths(struct, name)]
-        out += [f"{kind}:{quote(name)}" for kind in ("param", "buffer") for name in self.run[f"{kind}s"]]
+        out += [f"{kind}:{quote(name)}" for kind, names in self.state.items() for name in names]
         for layer, calls in self.calls.items():
             for n, call in enumerate(calls):
                 suffix = f"#{n}" if len(calls) > 1 else ""
                 out += [f"{quote(layer)}{path}{suffix}" for path in _picks(call["out"])]
         return out + [f"output{path}" for path in _picks(self.run["output"])]
 
-    def structs(self, parsed: Address, address: str) -> list[Any]:
+    def structs(self, parsed: Address, address: str) -> list[records.Struct]:
         """What an address names before its picks: one structure, or one for each call under `#*`."""
         base = parsed.base
         kind, colon, name = base.partition(":")
-        if colon and kind in ("param", "buffer") and name in self.run[f"{kind}s"]:
-            return [{"tensor": self.run[f"{kind}s"][name], "drawn": True}]
+        if colon and name in self.state.get(kind, ()):
+            return [{"tensor": self.state[kind][name], "drawn": True}]
         if colon and kind == "input":
             for top, struct in self.run["inputs"]:
                 for path, leaf in _leaves(struct, top):
@@ -204,7 +209,7 @@ class Run(Mapping[str, Array]):
             return [self.run["output"]]
         raise NoSuchAddress(address, "matches nothing that ran", self._nearest(address))
 
-    def _picked(self, struct: Any, parsed: Address, address: str) -> Array:
+    def _picked(self, struct: records.Struct, parsed: Address, address: str) -> Array:
         for pick in parsed.picks:
             struct = self._inside(struct, pick, address)
         if isinstance(struct, dict) and "tensor" in struct:
@@ -214,20 +219,19 @@ class Run(Mapping[str, Array]):
         inner = [f"{address}{path}" for path in _picks(struct)] if not parsed.call else []
         raise NoSuchAddress(address, "holds no single array", inner[:6], "it holds")
 
-    def _inside(self, struct: Any, pick: str | int, address: str) -> Any:
+    def _inside(self, struct: records.Struct, pick: str | int, address: str) -> records.Struct:
         if isinstance(struct, dict):
-            items: Any = struct.get("tuple", struct.get("list"))
+            items = struct.get("tuple", struct.get("list"))
             if items is not None and isinstance(pick, int) and -len(items) <= pick < len(items):
                 return items[pick]
-            entries: Any = struct.get("dict", struct.get("fields", ()))
-            for key, value in entries:
+            for key, value in struct.get("dict", struct.get("fields", [])):
                 if key == pick or str(key) == str(pick):
                     return value
         if isinstance(struct, dict) and "tensor" in struct:
             raise NoSuchAddress(address, f"is one array, there is nothing at [{pick}] to pick; select: cuts arrays", [])
         raise NoSuchAddress(address, f"has nothing at [{pick}]", [])
 
-    def _array(self, struct: Mapping[str, Any]) -> Array:
+    def _array(self, struct: records.Tree) -> Array:
         number = struct["tensor"]
         if number not in self.arrays:
             self.arrays[number] = decode_array(self.run["values"][number], self.blobs)
@@ -243,16 +247,25 @@ class Run(Mapping[str, Array]):
         return list(dict.fromkeys(difflib.get_close_matches(address, known, n=4, cutoff=0.5) + same[:3]))[:5]
 
 
-def keep_outputs(runs: Mapping[str, Any]) -> dict[str, Any]:
-    """Runs with of every call what it gave and nothing else: what a check can ask of a lesson and of its variants."""
-    return {name: {**run, "calls": [{"layer": call["layer"], "out": call["out"]} for call in run["calls"]]}
-            for name, run in runs.items()}  # fmt: skip
+def keep_outputs(capture: records.Recorded) -> records.Outputs:
+    """A record that keeps of every call only what it gave: what a check can read of a lesson and of its variants."""
+    runs = {name: _keep_run(run) for name, run in capture["runs"].items()}
+    return {"runs": runs, "modules": capture["modules"], "blobs": capture["blobs"]}
+
+
+def _keep_run(run: records.Run) -> records.OutputRun:
+    calls: list[records.Output] = [{"layer": call["layer"], "out": call["out"]} for call in run["calls"]]
+    return {
+        "kind": run["kind"], "seed": run["seed"], "dtype": run["dtype"], "mode": run["mode"], "inputs": run["inputs"],
+        "output": run["output"], "calls": calls, "params": run["params"], "buffers": run["buffers"],
+        "values": run["values"],
+    }  # fmt: skip
 
 
 class Runs(Mapping[str, Run]):
     """All recorded runs of a capture by id: `runs["zero"]["alignment.softmax"]`."""
 
-    def __init__(self, capture: Mapping[str, Any]) -> None:
+    def __init__(self, capture: records.Recorded | records.Outputs) -> None:
         self.capture = capture
         self.runs = {name: Run(run, capture["modules"], capture["blobs"]) for name, run in capture["runs"].items()}
 

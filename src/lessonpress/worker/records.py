@@ -132,6 +132,13 @@ class Place(TypedDict):
     endColumn: int
 
 
+class Position(TypedDict):
+    """A line of a lesson's file, where no columns are known."""
+
+    file: str
+    line: int
+
+
 class Value(TypedDict):
     """A recorded array: its bytes are `blobs[blob]` of the capture, little-endian in row-major order, as base64."""
 
@@ -140,12 +147,15 @@ class Value(TypedDict):
     blob: str
 
 
+CallKind: TypeAlias = Literal["layer", "op", "module", "outside"]
+
+
 class Call(TypedDict):
     """One call of a module or tensor operation: where it stands, what it was given, and what it gave."""
 
     layer: str
     op: str
-    kind: Literal["layer", "op", "module", "outside"]
+    kind: CallKind
     inside: int | None  # the number of the module's call in which it happened
     at: Place | None
     args: list[Struct]
@@ -175,7 +185,7 @@ Module = TypedDict(
         "class": str,
         "leaf": bool,  # a node of the graph; others are frames around nodes
         "parent": str | None,
-        "params": dict[str, Any],  # the constructor's arguments that differ from their defaults
+        "params": Arguments,  # the constructor's arguments that differ from their defaults
         "source": Place | None,  # where it was made
         "aliases": list[str],
         "training": bool,
@@ -186,12 +196,60 @@ Module = TypedDict(
 Module.__doc__ = "One registered module of the model."
 
 
+class Output(TypedDict):
+    """What one call of a run gave, and nothing else: enough for a check."""
+
+    layer: str
+    out: Struct
+
+
 class Recorded(TypedDict):
     """What a worker recorded of a lesson: its runs by id, the model's modules by path, the values' bytes by digest."""
 
     runs: dict[str, Run]
     modules: dict[str, Module]
     blobs: dict[str, str]
+
+
+class OutputRun(TypedDict):
+    """A run of which every call kept only what it gave."""
+
+    kind: Literal["execution", "case", "probe"]
+    seed: int
+    dtype: str
+    mode: Literal["train", "eval"]
+    inputs: list[tuple[str, Struct]]
+    output: Struct
+    calls: list[Output]
+    params: dict[str, int]
+    buffers: dict[str, int]
+    values: list[Value]
+
+
+class Outputs(TypedDict):
+    """What a broken variant of a lesson recorded, and what checks read of the lesson itself."""
+
+    runs: dict[str, OutputRun]
+    modules: dict[str, Module]
+    blobs: dict[str, str]
+
+
+class Kept(TypedDict):
+    """The model as it was at one moment of its training: the figures beside its name, its tensors by full name."""
+
+    name: str
+    figures: dict[str, int | float]
+    tensors: dict[str, Value]
+
+
+class Training(TypedDict):
+    """What a training answers; `lines` counts the figures without a name, `first` and `last` are two of them."""
+
+    kept: list[Kept]
+    blobs: dict[str, str]
+    lines: int
+    first: dict[str, int | float] | None
+    last: dict[str, int | float] | None
 
 
 class Facts(TypedDict):
@@ -216,7 +274,7 @@ class WorkerError(TypedDict):
     run: str | None
     type: str
     message: str
-    place: dict[str, Any] | None
+    place: Place | Position | None
     expected: str
     code: str | None
     context: str | None

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from . import inputs, kernels, load, modules, portable, recorded, stored
 from .places import Places
+from .records import Facts, InputSpec, Module, Outputs, Plan, Recorded, Run, RunPlan, Struct, WorkerError
 from .trace import Tracer
 from .values import Values
 
@@ -27,7 +28,7 @@ LIMIT = 1 << 30  # bytes of tensors in one run, before they are encoded
 class Failed(Exception):
     """One run could not be finished; `record` describes the error."""
 
-    def __init__(self, record: dict[str, Any]) -> None:
+    def __init__(self, record: WorkerError) -> None:
         super().__init__(record["message"])
         self.record = record
 
@@ -58,7 +59,7 @@ def _eager(model: Any = None, **_: Any) -> Any:
     return (lambda model: model) if model is None else model
 
 
-def facts() -> dict[str, Any]:
+def facts() -> Facts:
     """What a record says about the process that made it."""
     return {
         "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
@@ -76,8 +77,8 @@ def seed(number: int) -> None:
 
 
 def run_plan(
-    plan: Mapping[str, Any], folder: str, weights: Mapping[str, Tensor] | None = None, *, native: bool = False
-) -> dict[str, Any]:
+    plan: Plan, folder: str, weights: Mapping[str, Tensor] | None = None, *, native: bool = False
+) -> Recorded:
     """Carry out every run of a plan on the lesson in `folder`.
 
     `weights` (by `execution/<name>`, `experiment/<name>`, `case:<id>/<name>`) replace what the seed draws, and what the
@@ -89,9 +90,9 @@ def run_plan(
     with reporting(places, "import", None, None):
         seed(first["seed"])
         kind = load.import_class(folder, plan["model"]["file"], plan["model"]["class"])
-    runs: dict[str, Any] = {}
+    runs: dict[str, Run] = {}
     blobs: dict[str, str] = {}
-    structure: dict[str, Any] = {}
+    structure: dict[str, Module] = {}
     with reporting(places, "weights", None, None):
         made = stored.read_prepared(folder) if weights is None else {}
     for run in plan["runs"]:
@@ -101,19 +102,19 @@ def run_plan(
     return {"runs": runs, "modules": structure, "blobs": blobs}
 
 
-def run_variants(plan: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def run_variants(plan: Plan, folder: str) -> dict[str, Outputs]:
     """Carry out the plan on every broken variant: `<folder>/<id>` holds the whole lesson with one place changed.
 
     Returns `{id: {"runs", "modules", "blobs"}}`, of every call what it gave. Raises Failed, with the variant's id, for
     one that cannot run.
     """
-    out = {}
+    out: dict[str, Outputs] = {}
     for mutant in plan.get("mutants", ()):
         try:
-            out[mutant["id"]] = variant = run_plan(plan, os.path.join(folder, mutant["id"]))
+            variant = run_plan(plan, os.path.join(folder, mutant["id"]))
         except Failed as error:
             raise Failed({**error.record, "mutant": mutant["id"]}) from error
-        variant["runs"] = recorded.keep_outputs(variant["runs"])  # nobody shows or replays a broken variant
+        out[mutant["id"]] = recorded.keep_outputs(variant)  # nobody shows or replays a broken variant
     return out
 
 
@@ -133,22 +134,22 @@ class _One:
     """One run, step by step."""
 
     def __init__(
-        self, run: Mapping[str, Any], kind: type[nn.Module], places: Places,
+        self, run: RunPlan, kind: type[nn.Module], places: Places,
         start: stored.Start | None, native: bool,
     ) -> None:  # fmt: skip
         self.run, self.kind, self.places, self.start, self.native = run, kind, places, start, native
         self.dtype: torch.dtype = getattr(torch, run["dtype"])
         self.values = Values(LIMIT)
-        self.structure: Callable[[], dict[str, Any]] = dict  # of the model's modules, once it has run
+        self.structure: Callable[[], dict[str, Module]] = dict  # of the model's modules, once it has run
 
-    def go(self, blobs: dict[str, str]) -> dict[str, Any]:
+    def go(self, blobs: dict[str, str]) -> Run:
         """Build, make the inputs, call, and record it all."""
         if self.native:
             return self._go(blobs)
         with portable.installed():
             return self._go(blobs)
 
-    def _go(self, blobs: dict[str, str]) -> dict[str, Any]:
+    def _go(self, blobs: dict[str, str]) -> Run:
         run = self.run
         seed(run["seed"])
         with reporting(self.places, "build", run["id"], None), modules.watch_construction(self.places) as declared:
@@ -163,7 +164,8 @@ class _One:
             for path, leaf in inputs.leaves(value, name):
                 if isinstance(leaf, Tensor):
                     tracer.flow.record_result(leaf, ["input", path])
-        recorded_inputs = [[name, tracer.read(value, None)] for name, value in given]
+        pairs = [[name, tracer.read(value, None)] for name, value in given]
+        recorded_inputs = cast("list[tuple[str, Struct]]", pairs)  # lists, as JSON gives them back
         with reporting(self.places, "call", run["id"], tracer):
             args, kwargs = bind_inputs(model, given)
             seed(run["seed"])
@@ -183,7 +185,7 @@ class _One:
             "buffers": held["_buffers"], "values": self.values.describe(blobs),
         }  # fmt: skip
 
-    def _input(self, name: str, spec: Mapping[str, Any]) -> Any:
+    def _input(self, name: str, spec: InputSpec) -> Any:
         try:
             return inputs.make(spec, self.dtype)
         except (ValueError, RuntimeError, TypeError, OverflowError) as error:

@@ -7,13 +7,13 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from . import load
+from .records import Json, RunPlan
 
 FILE = "prepared.safetensors"
 # How a safetensors file calls its dtypes.
@@ -42,7 +42,7 @@ def read_prepared(folder: str) -> dict[str, Tensor]:
         raise load.Refused("weights", f"{FILE} cannot be read: {error}", "as it was written") from error
 
 
-def _tensor(entry: Mapping[str, Any], body: bytes) -> Tensor:
+def _tensor(entry: dict[str, Json], body: bytes) -> Tensor:
     begin, end = entry["data_offsets"]
     dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
     if len(body[begin:end]) != math.prod(shape) * dtype.itemsize:
@@ -60,7 +60,7 @@ class Start:
 
 
 def choose_start(
-    run: Mapping[str, Any], published: Mapping[str, Tensor] | None, made: Mapping[str, Tensor]
+    run: RunPlan, published: Mapping[str, Tensor] | None, made: Mapping[str, Tensor]
 ) -> Start | None:
     """What a run starts from; None for what its seed draws.
 
@@ -70,7 +70,8 @@ def choose_start(
     if published is not None:
         group = "execution" if run["kind"] == "execution" else "experiment"
         return Start({**_below(published, group), **_below(published, f"case:{run['id']}")})
-    return Start(_below(made, run["weights"]), run["weights"]) if run.get("weights") else None
+    name = run.get("weights")
+    return Start(_below(made, name), name) if name else None
 
 
 def _below(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:

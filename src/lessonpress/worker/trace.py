@@ -20,6 +20,7 @@ from . import naming, nesting, portable
 from .flow import Flow, Source
 from .modules import ModelMap, children, is_leaf, named_class
 from .places import Places
+from .records import Call, CallKind, Struct
 from .values import PLAIN, Values, dtype_name, readable, same, version
 
 
@@ -29,7 +30,7 @@ class Tracer:
     def __init__(self, model: ModelMap, places: Places, values: Values, *, native: bool = False) -> None:
         self.model, self.places, self.values, self.flow = model, places, values, Flow()
         self.replaced: dict[Any, Any] = {} if native else portable.REPLACED
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[Call] = []
         self.inside: list[int] = []
         self.scopes: list[str] = []
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -137,14 +138,14 @@ class Tracer:
 
     def _arguments(
         self, title: str, args: Any, kwargs: Any, touched: list[tuple[Tensor, int]]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    ) -> tuple[list[Struct], dict[str, Struct]]:
         """What an operation is given; a tensor that it only overwrites is marked as `unread`."""
         read = [self.read(arg, touched) for arg in args]
         named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
         over = [named.get("out")] + ([read[0]] if title in naming.OVERWRITING and read else [])
         for struct in over:
             for leaf in struct.get("tuple", [struct]) if isinstance(struct, dict) else ():
-                if "tensor" in leaf:
+                if isinstance(leaf, dict) and "tensor" in leaf:
                     leaf["unread"] = True
         return read, named
 
@@ -235,14 +236,14 @@ class Tracer:
     # -- how it is recorded -----------------------------------------------------------------------------------------
 
     def _call(
-        self, layer: str, op: str, kind: str, args: list[Any], kwargs: dict[str, Any], depth: int
-    ) -> dict[str, Any]:
-        call = {"layer": layer, "op": op, "kind": kind, "inside": self.inside[-1] if self.inside else None,
+        self, layer: str, op: str, kind: CallKind, args: list[Struct], kwargs: dict[str, Struct], depth: int
+    ) -> Call:
+        call: Call = {"layer": layer, "op": op, "kind": kind, "inside": self.inside[-1] if self.inside else None,
                 "at": self.places.here(depth), "args": args, "kwargs": kwargs, "out": None}  # fmt: skip
         self.calls.append(call)
         return call
 
-    def _finish(self, call: dict[str, Any], out: Any, written: list[Tensor], index: Any = None) -> None:
+    def _finish(self, call: Call, out: Any, written: list[Tensor], index: Any = None) -> None:
         """Note what a call made: new tensors are born of it, written ones hold its numbers from now on.
 
         `index` is where a `setitem` wrote: its result is the whole tensor, but only a part of it changed.
@@ -262,11 +263,11 @@ class Tracer:
             self.flow.record_write(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
         call["out"] = self._describe(out, None, 0, read=False)
 
-    def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Any:
+    def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Struct:
         """A value that is being read: its tensors say where their numbers came from."""
         return self._describe(value, touched, 0, read=True)
 
-    def _describe(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Any:
+    def _describe(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Struct:
         if isinstance(value, Tensor):
             return self._tensor(value, touched, read=read)
         if value is None or isinstance(value, (bool, str)):
@@ -282,8 +283,8 @@ class Tracer:
             fields = [[f, self._describe(getattr(value, f), touched, below, read=read)] for f in value._fields]
             return {"record": type(value).__name__, "fields": fields}
         if isinstance(value, (tuple, list, deque)):
-            kind = "tuple" if isinstance(value, tuple) else "list"
-            return {kind: [self._describe(item, touched, below, read=read) for item in value]}
+            items = [self._describe(item, touched, below, read=read) for item in value]
+            return {"tuple": items} if isinstance(value, tuple) else {"list": items}
         if isinstance(value, Mapping):
             return {"dict": [[self._describe(k, None, below, read=read), self._describe(v, touched, below, read=read)]
                              for k, v in value.items()]}  # fmt: skip
@@ -293,7 +294,7 @@ class Tracer:
             return {"record": type(value).__name__, "fields": fields}
         return nesting.to_json(value)
 
-    def _tensor(self, tensor: Tensor, touched: list[tuple[Tensor, int]] | None, *, read: bool) -> Any:
+    def _tensor(self, tensor: Tensor, touched: list[tuple[Tensor, int]] | None, *, read: bool) -> Struct:
         if not readable(tensor):
             return {"opaque": f"a tensor without numbers of its own ({type(tensor).__name__})"}
         if touched is not None:

@@ -8,23 +8,25 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from . import inputs, load, modules, portable, run, stored, values
-from .places import Place, Places
+from .places import Places
+from .records import Kept, Place, Plan, Training, Value
 
 NAME, FIGURE = re.compile(r"[a-z0-9_-]{1,60}"), re.compile(r"[^\W\d][\w ]{0,39}")
 DRAWN = "drawn"  # the word for what the seed draws
 MOST_FIGURES, MOST_KEPT, MOST_LINES = 20, 50, 100_000
 LARGEST = 1e300
 PAUSE = 0.1  # seconds between two lines of progress: more would cost more than they say
+Figures: TypeAlias = dict[str, int | float]  # numbers by name
 STORED = {str(dtype).removeprefix("torch.") for dtype in stored.DTYPES.values()}
 
 
-def train(plan: Mapping[str, Any], folder: str, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def train(plan: Plan, folder: str, tell: Callable[[Figures], None]) -> Training:
     """Build the model as a run does, go through what the lesson's function yields, and answer what was kept.
 
     `tell` is called with figures now and then. Returns `{"kept": [{"name", "figures", "tensors": {parameter: {"dtype",
@@ -32,6 +34,8 @@ def train(plan: Mapping[str, Any], folder: str, tell: Callable[[dict[str, Any]],
     the last of them. Raises run.Failed.
     """
     task, places = plan["prepare"], Places(folder)
+    if task is None:
+        raise ValueError("the plan has no training")
     with run.reporting(places, "import", None, None):
         run.seed(task["seed"])
         kind = load.import_class(folder, plan["model"]["file"], plan["model"]["class"])
@@ -54,14 +58,14 @@ def train(plan: Mapping[str, Any], folder: str, tell: Callable[[dict[str, Any]],
 class _Kept:
     """What came of the steps until now."""
 
-    def __init__(self, model: nn.Module, places: Places, tell: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, model: nn.Module, places: Places, tell: Callable[[Figures], None]) -> None:
         self.model, self.places, self.tell = model, places, tell
-        self.kept: list[dict[str, Any]] = []
+        self.kept: list[Kept] = []
         self.blobs: dict[str, str] = {}
-        self.ends: list[dict[str, Any]] = []  # the first and the last mapping without a name
+        self.ends: list[Figures] = []  # the first and the last mapping without a name
         self.lines, self.spoke = 0, 0.0
 
-    def all(self, steps: Iterator[Any]) -> dict[str, Any]:
+    def all(self, steps: Iterator[Any]) -> Training:
         """Go through the steps. Raises Refused, at the line where the function stands, for what cannot be kept."""
         place: Place | None = None
         try:
@@ -88,7 +92,7 @@ class _Kept:
         else:
             raise _Wrong(f"{item!r:.60} was yielded", 'figures, or a name beside them: "trained", {"loss": loss}')
 
-    def _progress(self, figures: dict[str, Any]) -> None:
+    def _progress(self, figures: Figures) -> None:
         self.lines += 1
         if self.lines > MOST_LINES:
             raise _Wrong(f"more than {MOST_LINES} lines of progress", "one in so many steps is enough")
@@ -97,7 +101,7 @@ class _Kept:
             self.tell(figures)
             self.spoke = time.monotonic()
 
-    def _keep(self, name: str, figures: dict[str, Any]) -> None:
+    def _keep(self, name: str, figures: Figures) -> None:
         if not NAME.fullmatch(name) or name == DRAWN:
             raise _Wrong(f"weights called {name!r:.80}", f"small letters, digits, _ and -, and not {DRAWN!r}")
         if name in {entry["name"] for entry in self.kept}:
@@ -109,7 +113,7 @@ class _Kept:
                    for kind in ("_parameters", "_buffers") for key, tensor in mapped.tensors(kind)}  # fmt: skip
         self.kept.append({"name": name, "figures": figures, "tensors": tensors})
 
-    def _copy(self, name: str, key: str, tensor: Tensor) -> dict[str, Any]:
+    def _copy(self, name: str, key: str, tensor: Tensor) -> Value:
         kind = values.dtype_name(tensor)
         if kind not in STORED or not values.readable(tensor) or tensor.layout is not torch.strided:
             known = ", ".join(sorted(STORED))
@@ -131,7 +135,7 @@ class _Wrong(Exception):
         self.expected = expected
 
 
-def read_figures(values: Any) -> dict[str, int | float]:
+def read_figures(values: Any) -> Figures:
     """Numbers by name as plain Python; a tensor or array of one element counts as a number. Raises _Wrong."""
     if not isinstance(values, Mapping) or len(values) > MOST_FIGURES:
         raise _Wrong(f"figures {values!r:.60}", f"a mapping of at most {MOST_FIGURES} numbers by name")

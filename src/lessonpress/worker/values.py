@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.utils._python_dispatch import _disable_current_modes
+
+from .records import Value
 
 
 def dtype_name(tensor: Tensor) -> str:
@@ -81,9 +82,9 @@ class Values:
         known = self.memo.get(id(tensor))
         return known is not None and not same(_plain(tensor), self.copies[known[0]])
 
-    def describe(self, blobs: dict[str, str]) -> list[dict[str, Any]]:
+    def describe(self, blobs: dict[str, str]) -> list[Value]:
         """Each copy's dtype, shape and digest; new bytes are put into `blobs` as base64."""
-        out = []
+        out: list[Value] = []
         for copy in self.copies:
             data = raw_bytes(copy)
             name = hashlib.sha256(data).hexdigest()

@@ -146,7 +146,8 @@ def _pick_part(struct: Struct, pick: str | int) -> Struct:
 
 def _list_module_ports(run: recorded.Run, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
     """For each container, and for the output, the ports of the arrays that it gave when it was last called."""
-    calls = [(call["layer"], call["out"]) for call in run.run["calls"] if call["kind"] == "module" and call["layer"]]
+    modules = [call for call in run.run["calls"] if call.get("kind") == "module"]
+    calls = [(call["layer"], call["out"]) for call in modules if call["layer"]]
     for layer, out in [*calls, ("output", run.run["output"])]:
         sources = [leaf["from"][-1] for _, leaf in recorded.leaves(out) if isinstance(leaf, dict) and leaf.get("from")]
         ports = [port for port in ("{}:{}".format(*source) for source in sources) if port in known]
