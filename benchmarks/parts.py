@@ -20,7 +20,7 @@ PARTS = (
 def measure_parts(scratch: Path, sources: Sequence[Path]) -> dict[str, float]:
     """Milliseconds on the wall of each part, as means over the lessons `sources`."""
     config = Config(lessons=str(sources[0].parent), work=str(scratch))
-    rendering.warm()
+    rendering.warm_up()
     with sandbox.keep_servers():
         _measure_lesson(config, sources[0])  # loads the libraries
         lessons = [_measure_lesson(config, source) for source in sources]

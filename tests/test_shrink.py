@@ -52,7 +52,7 @@ console.log(JSON.stringify(pairs.map(([name, a, b]) => tree(a) === tree(b) ? nul
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_what_is_hard_to_tell_apart(snippet: str) -> None:
     """A slash that divides and one that begins an expression, templates, signs and words side by side."""
-    assert shrink.shrink(snippet) == SNIPPETS[snippet]
+    assert shrink.shrink_script(snippet) == SNIPPETS[snippet]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_is_hard_to_tell_apart(snippet: str) -> None:
 def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
     """A script is never changed on a guess."""
     with pytest.raises(ValueError, match=message):
-        shrink.shrink(text)
+        shrink.shrink_script(text)
 
 
 def all_scripts() -> dict[str, str]:
@@ -80,7 +80,7 @@ def test_every_script_is_parsed_to_the_same_tree(project: Path) -> None:
     """The round trip: a parser of JavaScript sees no difference between a script and the lighter one."""
     if not (project / "node_modules" / "acorn").is_dir():
         pytest.skip("acorn is not installed here: make lint installs it")
-    pairs = [(name, text, shrink.shrink(text)) for name, text in all_scripts().items()]
+    pairs = [(name, text, shrink.shrink_script(text)) for name, text in all_scripts().items()]
     assert sum(len(small) for _, _, small in pairs) < 0.9 * sum(len(text) for _, text, _ in pairs)
     done = subprocess.run(["node", "--input-type=module", "--eval", SAME_TREE], input=json.dumps(pairs), cwd=project,
                           capture_output=True, text=True, check=False, timeout=120)  # fmt: skip
@@ -91,7 +91,7 @@ def test_every_script_is_parsed_to_the_same_tree(project: Path) -> None:
 def test_scripts_shrunk_one_by_one_are_the_whole_shrunk() -> None:
     """Where each file is worked on once and kept, the page carries the very bytes that it carried otherwise."""
     parts = ["(() => {", *(script_modules.read_module(path).text for path in FILES), "})();"]
-    assert shrink.joined(parts) == shrink.shrink("\n".join(parts))
+    assert shrink.join_scripts(parts) == shrink.shrink_script("\n".join(parts))
 
 
 @pytest.mark.browser
@@ -100,7 +100,7 @@ def test_all_kernels_survive_shrinking(tmp_path: Path) -> None:
     text = operations.javascript(script.kernels())
     main = "const main = () => [Object.keys(op).sort(), [...flat(op.matmul(tensor([[1, 2]]), tensor([[3], [4]])))]];"
     whole, small = (
-        javascript_runner.run(each, None, folder=tmp_path) for each in (text + main, shrink.shrink(text + main))
+        javascript_runner.run(each, None, folder=tmp_path) for each in (text + main, shrink.shrink_script(text + main))
     )
     assert whole == small
     assert small == [sorted(operations.kernels()), [11]]

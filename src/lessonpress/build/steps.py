@@ -221,7 +221,7 @@ def _load_ahead(config: Config) -> None:
         from lessonpress.build import check, record, render  # noqa: F401  # for the steps that follow
         from lessonpress.web.page import rendering
 
-        rendering.warm()
+        rendering.warm_up()
 
 
 def _list_record_inputs(work: LessonBuild) -> list[object]:

@@ -63,14 +63,14 @@ def _strip_style(style: str) -> Markup:
 
 def make_script(*parts: str) -> Markup:
     """Scripts in one closure, to stand inside the page; strict, as modules are."""
-    return Markup(shrink.joined(["(() => {", '"use strict";', *parts, "})();"]))
+    return Markup(shrink.join_scripts(["(() => {", '"use strict";', *parts, "})();"]))
 
 
-def warm() -> None:
+def warm_up() -> None:
     """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
     _environment().get_template("lesson.html.jinja")
     for path in sorted((templates_folder() / "script").rglob("*.js")):
-        shrink.shrink(script_modules.read_module(path).text)
+        shrink.shrink_script(script_modules.read_module(path).text)
 
 
 @lru_cache(maxsize=1)

@@ -32,12 +32,12 @@ def join_scripts(entries: list[str], live: Live | None) -> list[str]:
     """The texts of some of templates/script/ with all that they import, and what the page's program computes with."""
     return script_modules.join_modules(
         map(script_modules.page_module, entries),
-        wanted=_computed(live) if live else (),
+        wanted=_list_needed(live) if live else (),
         libraries=[*script.kernel_files(), *script.explanation_files()] if live else (),
     )
 
 
-def _computed(live: Live) -> Iterator[str]:
+def _list_needed(live: Live) -> Iterator[str]:
     """The kernels of the program's operations, and how single numbers of their results arise."""
     known = script.explanations()
     for name in live["program"]["operations"]:

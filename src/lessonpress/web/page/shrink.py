@@ -28,28 +28,28 @@ _BEFORE_VALUE = frozenset([
 _HEADS = frozenset(["if", "while", "for", "with"])  # what follows their closing parenthesis begins anew
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_scripts(parts: Iterable[str]) -> str:
     """Scripts one after the other, each made lighter; the same file is worked on once, whatever pages it stands in."""
     out = ""
-    for part in map(shrink, parts):
+    for part in map(shrink_script, parts):
         out += " " + part if _runs_together(out[-2:], part) else part
     return out
 
 
 @lru_cache(maxsize=1024)
-def shrink(script: str) -> str:
+def shrink_script(script: str) -> str:
     """A script with the same effect and fewer bytes; it must end its statements with semicolons.
 
     Raises ValueError, with the line, for what is no token and for a slash after a closing brace.
     """
     out, before = [], ""
-    for token in tokens(script):
+    for token in split_tokens(script):
         out.append(" " + token if _runs_together(before, token) else token)
         before = token
     return "".join(out)
 
 
-def tokens(script: str) -> Iterator[str]:
+def split_tokens(script: str) -> Iterator[str]:
     """The tokens of a script, without comments and white space; a template is one token for each stretch of text."""
     at, before = 0, ""
     heads: list[str] = []  # for each open parenthesis the word before it
