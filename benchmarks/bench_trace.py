@@ -88,13 +88,14 @@ def ours(model: nn.Module, given: tuple[Tensor, ...]) -> None:
             for kind in ("_parameters", "_buffers")}  # fmt: skip
     tracer = Tracer(mapped, Places("."), values)
     for i, tensor in enumerate(given):
-        tracer.flow.born(tensor, ["input", str(i)])
-    told = [[str(i), tracer.read(tensor, None)] for i, tensor in enumerate(given)]
+        tracer.flow.record_result(tensor, ["input", str(i)])
+    pairs = [[str(i), tracer.read(tensor, None)] for i, tensor in enumerate(given)]
     tracer.run(given, {})
     blobs: dict[str, str] = {}
-    execution = {"inputs": told, "output": tracer.calls[0]["out"], "calls": tracer.calls, "params": held["_parameters"],
-                 "buffers": held["_buffers"], "values": values.told(blobs)}  # fmt: skip
-    graph.build_graph({"runs": {"execution": execution}, "modules": mapped.told({}), "blobs": blobs})
+    execution = {"inputs": pairs, "output": tracer.calls[0]["out"], "calls": tracer.calls,
+                 "params": held["_parameters"],
+                 "buffers": held["_buffers"], "values": values.describe(blobs)}  # fmt: skip
+    graph.build_graph({"runs": {"execution": execution}, "modules": mapped.describe({}), "blobs": blobs})
 
 
 def torchlens() -> Tool:

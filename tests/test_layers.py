@@ -313,3 +313,88 @@ def test_the_lock_agrees_with_the_project_file() -> None:
         name = re.split(r"[<>=]", name)[0].lower()
         assert name in locked, f"{name} is missing from requirements.lock"
         assert exact in ("", locked[name]), f"{requirement} in pyproject.toml, {locked[name]} in requirements.lock"
+
+
+# Words of an earlier private vocabulary, as names or in sentences, and what CONTRIBUTING.md says to write instead.
+PRIVATE = re.compile(
+    r"(?<![A-Za-z])(_?told(?! apart)(?![A-Za-z])|[Rr]ooms?(?![A-Za-z])|toothless(?![A-Za-z]))|def (of)\("
+    r"|\b(bury|buried|hangs? on|numbers? that (?:is|are) none)\b"
+)
+WRITTEN = ("src", "workflow", "profiles", "scripts", "benchmarks", "Snakefile", "docs", "README.md")
+
+
+def private_words(text: str) -> list[str]:
+    """The words of the private vocabulary that stand in a text."""
+    return [match[0] for match in PRIVATE.finditer(text)]
+
+
+@pytest.mark.parametrize("text", ["told = 1", "self._told(x)", "def of(x):", "in one room", "Rooms", "hangs on"])
+def test_a_private_word_is_noticed(text: str) -> None:
+    """Whether it is a name or stands in a sentence."""
+    assert private_words(text)
+
+
+@pytest.mark.parametrize("text", ["kinds told apart by shape", "bedroom", "mushrooms", "def offset(x):", "roomy"])
+def test_a_plain_word_is_none(text: str) -> None:
+    """Idioms and words that only contain one are plain English."""
+    assert private_words(text) == []
+
+
+def test_words_are_the_fields() -> None:
+    """Nobody has to learn a vocabulary of ours: CONTRIBUTING.md lists what to write instead."""
+    wrong = [
+        f"{where(file, number)}: {', '.join(words)}"
+        for file in searched_files()
+        if file.relative_to(PROJECT).parts[0] in WRITTEN and file.suffix != ".js"
+        if "decisions" not in file.parts  # what was decided then, in the words of then
+        for number, line in enumerate(file.read_text("utf-8", "replace").splitlines(), start=1)
+        if (words := private_words(line))
+    ]
+    assert not wrong, lines(wrong)
+
+
+# What has a type in lesson/records.py, worker/records.py, revision/schema.py and history.py.
+RECORDS = frozenset({
+    "source", "plan", "planned", "capture", "captured", "recorded", "cases", "checks", "verdicts", "graph", "executed",
+    "layer", "layers", "connection", "connections", "edge", "edges", "manifest", "provenance", "history", "event",
+    "events", "run", "runs", "call", "calls", "struct", "modules", "live", "report", "spec",
+})  # fmt: skip
+LOOSE = re.compile(r"\b(dict|Mapping|MutableMapping)\[str, (Any|object)\]")
+# A layer's kernel is called as torch calls the layer; a worker's confinement is not declared yet.
+FREE = {("torch_cases.py", "call"), ("confine.py", "spec")}
+
+
+def loose_parameters(tree: ast.AST) -> list[tuple[int, str, str]]:
+    """List (line, function, parameter) of every parameter that is called like a record and typed as a loose dict."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return [
+        (function.lineno, function.name, given.arg)
+        for function in functions
+        for given in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        if given.arg in RECORDS and given.annotation and LOOSE.search(ast.unparse(given.annotation))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("def f(plan: dict[str, Any]): ...", 1),
+        ("def f(*, runs: Mapping[str, Mapping[str, Any]]): ...", 1),
+        ("class C:\n    async def f(self, source: dict[str, object] | None): ...", 1),
+        ("def f(plan: Plan, options: dict[str, Any]): ...", 0),
+    ],
+)
+def test_a_loose_record_is_noticed(code: str, count: int) -> None:
+    """The rule itself can fail: in any kind of function, however deep the dict stands in the type."""
+    assert len(loose_parameters(ast.parse(code))) == count
+
+
+def test_records_have_types() -> None:
+    """What passes between modules is a declared record, so that a misspelt key fails mypy."""
+    wrong = [
+        f"{where(file, line)}: {name}({given})"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for line, name, given in loose_parameters(ast.parse(file.read_text("utf-8")))
+        if (file.name, given) not in FREE
+    ]
+    assert not wrong, lines(wrong)

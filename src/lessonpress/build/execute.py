@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lessonpress.core.records import Isolation
     from lessonpress.lesson.capture_records import Capture, CaptureProvenance
     from lessonpress.lesson.records import LessonFile, Plan, SourceRecord
-    from lessonpress.worker.records import Facts, Recorded, WorkerError
+    from lessonpress.worker.records import Facts, WorkerError
 
 
 def run_lesson(config: Config, source: SourceRecord, folder: Path) -> tuple[Capture, bytes]:
@@ -52,7 +52,7 @@ def run_lesson(config: Config, source: SourceRecord, folder: Path) -> tuple[Capt
         if isinstance(answer, dict) and answer.keys() == {"error"} and isinstance(answer["error"], dict):
             error = cast("WorkerError", answer["error"])
             raise worker_errors.lesson_error(error, folder, what, result, find_recipe_place(error, plan, folder))
-        recorded = cast("Recorded", capture.read_answer(answer, plan, files))
+        recorded = capture.read_answer(answer, plan, files)
         if len(result.lines) != 3:
             raise worker_errors.process_error(folder, what, result)
     except capture.Malformed as malformed:

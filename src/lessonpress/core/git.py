@@ -29,7 +29,7 @@ def read_at_head(folder: Path, path: Path) -> bytes | None:
 def list_commits(folder: Path, path: Path) -> list[str]:
     """The commits that changed `path`, the newest first: those before this one, then those of other branches."""
     lists = (_git(folder, "rev-list", since, "--", str(path.resolve())) for since in ("HEAD", "--all"))
-    return list(dict.fromkeys(commit for told in lists for commit in (told or b"").decode().split()))
+    return list(dict.fromkeys(commit for listing in lists for commit in (listing or b"").decode().split()))
 
 
 def read_blob(folder: Path, commit: str, path: Path) -> bytes | None:
@@ -43,29 +43,29 @@ def read_blob(folder: Path, commit: str, path: Path) -> bytes | None:
 
 def read_objects(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
     """The bytes of objects by their names, all of them read by one command; those that are there."""
-    told, out, at = _git(folder, "cat-file", "--batch", stdin="\n".join(names).encode()) or b"", {}, 0
-    while (end := told.find(b"\n", at)) >= 0:
-        name, kind, *size = told[at:end].decode().split()
+    output, out, at = _git(folder, "cat-file", "--batch", stdin="\n".join(names).encode()) or b"", {}, 0
+    while (end := output.find(b"\n", at)) >= 0:
+        name, kind, *size = output[at:end].decode().split()
         length = int(size[0]) if kind == "blob" else -1  # "missing" has no body
         if length >= 0:
-            out[name] = told[end + 1 : end + 1 + length]
+            out[name] = output[end + 1 : end + 1 + length]
         at = end + 1 + (length + 1 if length >= 0 else 0)
     return out
 
 
 def list_committed_changes(folder: Path) -> list[tuple[str, str, str]]:
     """Every change of a file below `folder` by a commit up to this one, oldest first: `A`, `M` or `D`, name, blob."""
-    told = _git(folder, "log", "--reverse", "--topo-order", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m",
-                "-z", "--relative", "HEAD", "--", ".")  # fmt: skip
-    parts = (told or b"").decode("utf-8", "replace").split("\0")
+    output = _git(folder, "log", "--reverse", "--topo-order", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m",
+                  "-z", "--relative", "HEAD", "--", ".")  # fmt: skip
+    parts = (output or b"").decode("utf-8", "replace").split("\0")
     facts = [(fact.split(), name) for fact, name in zip(parts[0::2], parts[1::2], strict=False)]
     return [(fact[4][:1], name, fact[3]) for fact, name in facts]
 
 
 def list_blobs(folder: Path) -> dict[str, str]:
     """The blob of each file below `folder` in the last commit, by relative name."""
-    told = _git(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
-    entries = (entry.split("\t", 1) for entry in (told or b"").decode("utf-8", "replace").split("\0") if entry)
+    output = _git(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
+    entries = (entry.split("\t", 1) for entry in (output or b"").decode("utf-8", "replace").split("\0") if entry)
     return {name: facts.split()[2] for facts, name in entries}
 
 

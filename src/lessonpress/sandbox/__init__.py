@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lessonpress.core import run_log
 from lessonpress.core.errors import RetryableError
@@ -30,6 +29,7 @@ from lessonpress.sandbox.child import SETTINGS, environment
 from lessonpress.sandbox.result import Confinement, WorkerResult
 from lessonpress.sandbox.server import Server
 from lessonpress.worker import confine
+from lessonpress.worker.records import WorkerRequest
 
 __all__ = ["JUDGE", "MODEL", "PREPARE", "SETTINGS", "Confinement", "Layers", "WorkerResult", "environment",
            "keep_servers", "keeps_servers", "run", "scratch_dir", "warm_up"]  # fmt: skip
@@ -110,8 +110,8 @@ def run(
     own = [os.path.realpath(argument) for argument in arguments if os.path.exists(argument)]
     with _ONE_AT_A_TIME, _server(module, limits, isolation, [*own, str(scratch.resolve())]) as server:
         mark = secrets.token_hex(16)
-        request = {
-            "mark": mark, "layers": layers.names, "abi": layers.abi, "read": [*paths.readable(), *own],
+        request: WorkerRequest = {
+            "mark": mark, "layers": list(layers.names), "abi": layers.abi, "read": [*paths.readable(), *own],
             "probe": str(server.forbidden), "minimum": isolation.required(), "forks": limits.processes > 1,
             "folder": str(scratch.resolve()), "limits": child.all_limits(limits), "arguments": list(arguments),
         }  # fmt: skip
@@ -147,7 +147,8 @@ def _kept_server(kept: _Kept, module: str, limits: Limits, isolation: Isolation)
 
 
 def _send(
-    server: Server, request: dict[str, Any], scratch: Path, limits: Limits, meanwhile: Callable[[bytes], None] | None
+    server: Server, request: WorkerRequest, scratch: Path, limits: Limits,
+    meanwhile: Callable[[bytes], None] | None,
 ) -> WorkerResult:
     """Send the request and read the whole reply."""
     spaces = NAMESPACES if server.outer else ()

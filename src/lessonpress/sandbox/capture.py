@@ -10,8 +10,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, cast
 
+from lessonpress.worker.records import Json, Plan, Recorded
+
+Untrusted: TypeAlias = Mapping[str, Json]  # JSON of a worker before it has been validated: it may hold anything
 BYTES = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
@@ -71,14 +74,14 @@ def _finite(text: str) -> float:
     return value
 
 
-def read_answer(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def read_answer(answer: Json, plan: Plan, files: Mapping[str, bytes]) -> Recorded:
     """What the lesson recorded, out of the worker's answer; `files` are those that it ran. Raises Malformed."""
     if not isinstance(answer, dict) or answer.keys() != {"ok"}:
         raise Malformed("the answer has other keys than ok")
     return validate(answer["ok"], plan, files)
 
 
-def validate(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def validate(answer: Json, plan: Plan, files: Mapping[str, bytes]) -> Recorded:
     """The answer's `ok` part, checked against the plan, the lesson's files and itself; raises Malformed.
 
     Runs and their kinds are those of the plan; every value's bytes have the size of its shape and dtype and the digest
@@ -97,7 +100,7 @@ def validate(answer: Any, plan: Mapping[str, Any], files: Mapping[str, bytes]) -
                 raise Malformed(f"run {name} says another {key} than the plan")
         _run(run, blobs, [name for name, _ in planned[name]["inputs"]], bounds)
     _modules(answer["modules"], bounds)
-    return answer
+    return cast(Recorded, answer)
 
 
 @dataclass
@@ -108,7 +111,7 @@ class _Bounds:
     calls: int = 0
     pairs: int = 0
 
-    def take_run(self, calls: Sequence[Mapping[str, Any]], pairs: Set[tuple[str, str]]) -> None:
+    def take_run(self, calls: Sequence[Untrusted], pairs: Set[tuple[str, str]]) -> None:
         """Count one run's calls, and the pairs of layers of which one feeds the other."""
         self.calls, self.pairs = self.calls + len(calls), self.pairs + len(pairs)
         if self.calls > CALLS or self.pairs > PAIRS or len({call["layer"] for call in calls}) > LAYERS:
@@ -134,7 +137,7 @@ def measure_blobs(blobs: Any) -> dict[str, int]:
     return out
 
 
-def _run(run: Mapping[str, Any], blobs: Mapping[str, int], inputs: list[str], bounds: _Bounds) -> None:
+def _run(run: Untrusted, blobs: Mapping[str, int], inputs: list[str], bounds: _Bounds) -> None:
     for value in _list(run["values"], "values"):
         check_array(value, blobs)
     values, calls = len(run["values"]), _list(run["calls"], "calls")
@@ -244,7 +247,7 @@ def _struct(
     _leaf(struct)
 
 
-def _parts(struct: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _parts(struct: Untrusted) -> Iterator[tuple[str, Any]]:
     """The parts of a container with their keys as a path shows them; keys of a mapping are parts, too."""
     for kind in ("tuple", "list", "slice"):
         yield from ((str(at), item) for at, item in enumerate(_list(struct.get(kind, []), kind)))
@@ -257,7 +260,7 @@ def _parts(struct: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield str(pair[0]), pair[1]
 
 
-def _tensor(struct: Mapping[str, Any], reach: _Reach, before: int, reader: str | None) -> None:
+def _tensor(struct: Untrusted, reach: _Reach, before: int, reader: str | None) -> None:
     if not (_count(struct["tensor"]) and struct["tensor"] < reach.values):
         raise Malformed("a tensor without a value")
     if reader is not None and "from" not in struct:
@@ -272,7 +275,7 @@ def _tensor(struct: Mapping[str, Any], reach: _Reach, before: int, reader: str |
         raise Malformed("an argument that is neither read nor unread")
 
 
-def _leaf(struct: Mapping[str, Any]) -> None:
+def _leaf(struct: Untrusted) -> None:
     """The forms that hold no structures."""
     for kind in ("opaque", "dtype", "record"):
         if not isinstance(struct.get(kind, ""), str) or len(struct.get(kind, "")) > TEXT:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lessonpress.worker import confine
+from lessonpress.worker.records import Confined
 
 UNITS = {"wall_seconds": "time limit of {} s", "cpu_seconds": "processor time limit of {} s",
          "memory_mib": "memory limit of {} MiB", "answer_mib": "answer limit of {} MiB",
@@ -29,7 +30,7 @@ class Confinement:
     profile: str
     limits: Mapping[str, int]
     namespaces: tuple[str, ...] = ()
-    report: Mapping[str, Any] = field(default_factory=dict)
+    report: Confined = field(default_factory=Confined)
 
     @property
     def missing(self) -> Mapping[str, str]:
@@ -43,7 +44,7 @@ class Confinement:
                 "limits": dict(self.limits), "missing": dict(self.missing)}  # fmt: skip
 
 
-def read_confinement(report: Mapping[str, Any], limits: Mapping[str, int], namespaces: tuple[str, ...]) -> Confinement:
+def read_confinement(report: Confined, limits: Mapping[str, int], namespaces: tuple[str, ...]) -> Confinement:
     """The record of what a worker reported."""
     return Confinement(str(report.get("profile", confine.PROFILES[0])), limits, namespaces, report)
 

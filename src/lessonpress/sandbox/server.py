@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from lessonpress.core.settings import Isolation, Limits
 from lessonpress.sandbox import bubblewrap, child, process_tree
 from lessonpress.worker import kernel
+from lessonpress.worker.records import WorkerRequest
 from lessonpress.worker.server import NUMBER, READY
 
 FORKS = kernel.LINUX  # elsewhere a process that has loaded so much is better not forked: every request has its own
@@ -105,7 +106,7 @@ class Server:
                 self.ready = True
         return self.ready
 
-    def ask(self, request: Mapping[str, Any]) -> Request:
+    def ask(self, request: WorkerRequest) -> Request:
         """Have a request done; the request must fit into a pipe (64 KiB). Raises OSError when the server has gone."""
         self.used = self.owing = True
         reads, said = os.pipe()

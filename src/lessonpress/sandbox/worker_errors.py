@@ -9,6 +9,7 @@ from typing import Any
 
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.sandbox import WorkerResult
+from lessonpress.sandbox.capture import Untrusted
 from lessonpress.sandbox.result import state_limit
 
 DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
@@ -29,7 +30,7 @@ MAY = ("a lesson may read its own folder and the Python installation; it may not
        "network, or start or signal processes")  # fmt: skip
 
 
-def lesson_error(error: Mapping[str, Any], folder: Path, what: str, ended: WorkerResult, at: str = "") -> LessonError:
+def lesson_error(error: Untrusted, folder: Path, what: str, ended: WorkerResult, at: str = "") -> LessonError:
     """An exception that the lesson's code raised; `what` is the class or file that was being run.
 
     `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.

@@ -252,6 +252,34 @@ class Training(TypedDict):
     last: dict[str, int | float] | None
 
 
+class WorkerRequest(TypedDict):
+    """What a worker is asked: how to confine itself, where to work under which limits, and on what."""
+
+    mark: str  # begins every line of its answer
+    layers: list[str]
+    abi: int | None  # the level of Landlock; None is the kernel's
+    read: list[str]
+    probe: str  # a file that must not be read
+    minimum: str
+    forks: bool
+    folder: str
+    limits: dict[str, tuple[int, int]]  # soft and hard bound by the name that Python's `resource` gives it
+    arguments: list[str]
+
+
+class Confined(TypedDict, total=False):
+    """What a worker says of its confinement, before lesson code runs: what each layer became, or why it is missing."""
+
+    uid: int
+    privileges: str | None
+    landlock: int | None
+    seccomp: str | None
+    missing: dict[str, str]
+    probe: dict[str, str]
+    profile: str
+    refused: bool
+
+
 class Facts(TypedDict):
     """What a worker says about its process before lesson code runs."""
 

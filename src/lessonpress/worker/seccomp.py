@@ -108,8 +108,8 @@ def apply(left: Collection[str] = ()) -> str:
         raise OSError(errno.ENOSYS, "no filter for this system and processor")
     code = assembled(program(column, os.getpid(), left))
     held = ctypes.create_string_buffer(code, len(code))
-    told = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
-    answer = kernel.call("seccomp", _FILTER, _ALL_THREADS, ctypes.create_string_buffer(told, len(told)))
+    head = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
+    answer = kernel.call("seccomp", _FILTER, _ALL_THREADS, ctypes.create_string_buffer(head, len(head)))
     if answer:
         raise OSError(errno.EBUSY, f"thread {answer} cannot take the filter")
     return digest(column, left)
