@@ -82,6 +82,14 @@ def test_an_import_of_a_missing_file_is_named(tmp_path: Path) -> None:
         script_modules.read_module(tmp_path / "a.js")
 
 
+def test_what_nothing_defines_is_named() -> None:
+    """Rather than left out of a page; so is what a page's module defines that the page does not import."""
+    with pytest.raises(ValueError, match=r"op\.nothing is needed, and no module defines it"):
+        operations.javascript(["nothing"])
+    with pytest.raises(ValueError, match=r"the page does not import explain\.js"):
+        script_modules.join_modules([], wanted=["EXPLAIN.softmax"], libraries=script.explanation_files())
+
+
 def live(*names: str) -> dict[str, object]:
     """A page's program, as far as its script depends on it."""
     return {"program": {"operations": list(names)}, "families": {name: operations.TABLE[name].family for name in names}}

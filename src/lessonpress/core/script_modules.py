@@ -106,39 +106,33 @@ def order_modules(entries: Iterable[Path]) -> list[Path]:
 
 
 def join_modules(entries: Iterable[Path], *, wanted: Iterable[str] = (), libraries: Iterable[Path] = ()) -> list[str]:
-    """The texts that make one script of some modules and all that they need, in an order that works.
+    """The texts that make one script of some modules and all that they import, in an order that works.
 
-    `wanted` names entries of tables (`op.add`) that are needed besides, of the files `libraries`.
-    Raises KeyError for a wanted name that no module defines.
+    `wanted` names definitions of the files `libraries` (`op.add`) that are needed besides.
+    Raises ValueError for a wanted name that no module defines, and for one that a page's module defines which
+    `entries` do not reach.
     """
-    entries, libraries = list(entries), list(libraries)
-    modules = order_modules([*libraries, *entries])
+    modules = order_modules([*libraries, *(entries := list(entries))])
     owners = {name: path for path in modules for name in read_definitions(path)}
-    needed = _collect_needed(order_modules(entries), owners, wanted)
-    reached = {owners[name] for name in needed} | set(order_modules(entries))
-    return [text for path in modules if path in reached for text in _kept_texts(path, needed)]
+    entered = [path for path in order_modules(entries) if not read_module(path).is_library]
+    imported = (name for path in entered for names in read_module(path).imports.values() for name in names)
+    needed = _collect_needed([*wanted, *imported], owners, frozenset(entered))
+    return [text for path in modules for text in _kept_texts(path, needed, path in entered)]
 
 
-def _collect_needed(entered: list[Path], owners: Mapping[str, Path], wanted: Iterable[str]) -> set[str]:
-    """All names that are needed: what modules that enter whole import, what is wanted, and what those mention."""
-    waiting, needed, whole = list(wanted), set[str](), set[Path]()
-    entering = list(entered)
-    while waiting or entering:
-        if entering:
-            module = read_module(entering.pop())
-            if not module.is_library and module.path not in whole:
-                whole.add(module.path)
-                waiting += [name for names in module.imports.values() for name in names]
-            continue
+def _collect_needed(wanted: list[str], owners: Mapping[str, Path], entered: frozenset[Path]) -> set[str]:
+    """The wanted names and what their definitions mention, as far as it stands in libraries."""
+    waiting, needed = wanted, set[str]()
+    while waiting:
         name = waiting.pop()
         if name in needed:
             continue
         needed.add(name)
-        path = owners[name]
-        if read_module(path).is_library:
-            waiting += _mentioned(path, name)
-        else:
-            entering += order_modules([path])
+        path = owners.get(name)
+        if path is None or not (path in entered or read_module(path).is_library):
+            why = f"the page does not import {path.name}" if path else "no module defines it"
+            raise ValueError(f"{name} is needed, and {why}")
+        waiting += _mentioned(path, name) if path not in entered else ()
     return needed
 
 
@@ -151,12 +145,9 @@ def _mentioned(path: Path, name: str) -> frozenset[str]:
     return frozenset(word for word in words if word in known or "." in word) - {name}
 
 
-def _kept_texts(path: Path, needed: set[str]) -> Iterator[str]:
-    """A module's text, or of a library the definitions that are needed."""
-    module = read_module(path)
-    if not module.is_library:
-        yield module.text
-        return
-    kept = [text for name, text in read_definitions(path).items() if name in needed]
-    if kept:
+def _kept_texts(path: Path, needed: set[str], entered: bool) -> Iterator[str]:
+    """The text of a page's module, or of a library the definitions that are needed."""
+    if entered:
+        yield read_module(path).text
+    elif kept := [text for name, text in read_definitions(path).items() if name in needed]:
         yield "\n".join(kept) + "\n"

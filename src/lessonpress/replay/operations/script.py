@@ -49,7 +49,7 @@ def javascript(names: Iterable[str]) -> str:
     """The interpreter and the kernels of the operations `names` with all that they need, in a fixed order.
 
     The text defines `runProgram`, `tensor`, `op` and the array type in the scope where it stands.
-    Raises KeyError for an operation without a kernel.
+    Raises ValueError for an operation without a kernel.
     """
     wanted = [*script_modules.read_definitions(INTERPRETER), *(f"op.{name}" for name in names)]
     return "".join(script_modules.join_modules([], wanted=wanted, libraries=kernel_files()))
