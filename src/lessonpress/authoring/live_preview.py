@@ -67,7 +67,7 @@ class Handler(dev_server.Handler):
         if path == EVENTS:
             self.follow()
         elif path in ("/", "/index.html"):
-            self.answer(make_page(self.live).encode(), TYPES[".html"])
+            self.send_body(make_page(self.live).encode(), TYPES[".html"])
         else:
             super().do_GET()
 

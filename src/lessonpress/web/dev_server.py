@@ -68,11 +68,11 @@ class Handler(SimpleHTTPRequestHandler):
         """Answer what is not there with the site's own page for it, where it has one."""
         page = Path(self.directory) / "404.html"
         if code == HTTPStatus.NOT_FOUND and page.is_file():
-            self.answer(page.read_bytes(), TYPES[".html"], HTTPStatus.NOT_FOUND)
+            self.send_body(page.read_bytes(), TYPES[".html"], HTTPStatus.NOT_FOUND)
         else:
             super().send_error(code, message, explain)
 
-    def answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+    def send_body(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
         """Send one whole body."""
         self.send_response(status)
         self.send_header("Content-Type", kind)

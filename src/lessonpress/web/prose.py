@@ -51,12 +51,12 @@ def to_html(text: str, *, where: str = "prose") -> str:
 
     `where` names the place for an error. Raises LessonError for TeX that cannot be rendered.
     """
-    return make_visible(str(_markdown().render(text, {"where": where}))).strip()
+    return make_visible(str(_make_reader().render(text, {"where": where}))).strip()
 
 
 def to_inline(text: str, *, where: str = "prose") -> str:
     """One line of Markdown as HTML without a paragraph around it. Raises LessonError as `to_html` does."""
-    return make_visible(str(_markdown().renderInline(text, {"where": where}))).strip()
+    return make_visible(str(_make_reader().renderInline(text, {"where": where}))).strip()
 
 
 def to_text(text: str) -> str:
@@ -64,8 +64,8 @@ def to_text(text: str) -> str:
 
     A single line is read as `to_inline` reads it, so that a title such as `1. Start` keeps its number.
     """
-    read = _markdown().parse if "\n" in text.strip() else _markdown().parseInline
-    words = "".join(_words(read(text)))
+    read = _make_reader().parse if "\n" in text.strip() else _make_reader().parseInline
+    words = "".join(_collect_words(read(text)))
     return make_visible(re.sub(r"\s+", " ", words)).strip()
 
 
@@ -91,7 +91,7 @@ def to_mathml(tex: str, *, block: bool = False, where: str = "prose") -> str:
     except Exception as error:  # the library raises its own and bare built-in errors alike
         raise LessonError(where, f"the maths {tex!r:.200} cannot be read ({type(error).__name__})",
                           "TeX with matching braces") from error  # fmt: skip
-    return _mathml(tree, tex, where)
+    return _write_mathml(tree, tex, where)
 
 
 def _replace_sign(code: int) -> str:
@@ -101,12 +101,12 @@ def _replace_sign(code: int) -> str:
     return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
-def _words(tokens: Sequence[Token]) -> list[str]:
+def _collect_words(tokens: Sequence[Token]) -> list[str]:
     """The text content of Markdown tokens, blocks apart by a space."""
     words: list[str] = []
     for token in tokens:
         if token.children is not None:
-            words += [*_words(token.children), " "]
+            words += [*_collect_words(token.children), " "]
         elif token.type in {"softbreak", "hardbreak"}:
             words.append(" ")
         elif token.type == "maths":
@@ -116,7 +116,7 @@ def _words(tokens: Sequence[Token]) -> list[str]:
     return words
 
 
-def _mathml(element: Element, tex: str, where: str) -> str:
+def _write_mathml(element: Element, tex: str, where: str) -> str:
     """MathML text of an element tree, from a list of harmless names only.
 
     latex2mathml's own serialiser unescapes its result, which would let markup in `\\text{…}` through: hence this one.
@@ -130,9 +130,9 @@ def _mathml(element: Element, tex: str, where: str) -> str:
     attributes = "".join(
         f' {name}="{entities.escape(value)}"' for name, value in element.attrib.items() if name != "xmlns"
     )
-    inside = _maths_text(element.text, tex, where)
+    inside = _escape_maths(element.text, tex, where)
     for child, following in zip_longest(element, element[1:]):
-        inside += _mathml(child, tex, where) + _maths_text(child.tail, tex, where)
+        inside += _write_mathml(child, tex, where) + _escape_maths(child.tail, tex, where)
         inside += _THIN if _is_function(child) and following is not None and following.tag != "mo" else ""
     return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
 
@@ -143,7 +143,7 @@ def _is_function(element: Element) -> bool:
     return name.tag == "mi" and (name.text or "").isalpha() and len(name.text or "") > 1
 
 
-def _maths_text(text: str | None, tex: str, where: str) -> str:
+def _escape_maths(text: str | None, tex: str, where: str) -> str:
     """Escaped text of a MathML node; a backslash that is left over is an unknown command."""
     unknown = re.search(r"\\[A-Za-z]*", text or "")
     if unknown:
@@ -153,7 +153,7 @@ def _maths_text(text: str | None, tex: str, where: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _markdown() -> MarkdownIt:
+def _make_reader() -> MarkdownIt:
     """The one Markdown reader: CommonMark with tables and dollar maths, without raw HTML and images."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image"])
     # Replacing the method is markdown-it-py's documented way to say which links are safe.
@@ -209,14 +209,14 @@ _MATHS = {
 
 def _block_maths(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """Read a block that opens with `$$` at a line's start and closes with `$$` at a line's end."""
-    if not _line(state, first).startswith("$$"):
+    if not _read_line(state, first).startswith("$$"):
         return False
-    text, line = _line(state, first), first
+    text, line = _read_line(state, first), first
     while not (text.endswith("$$") and len(text) > 3):
         line += 1
         if line >= last or state.isEmpty(line):
             return False
-        text += "\n" + _line(state, line)
+        text += "\n" + _read_line(state, line)
     maths = _MATHS["$$"].fullmatch(text)
     if maths and not silent:
         token = state.push("maths", "math", 0)
@@ -225,6 +225,6 @@ def _block_maths(state: StateBlock, first: int, last: int, silent: bool) -> bool
     return bool(maths)
 
 
-def _line(state: StateBlock, number: int) -> str:
+def _read_line(state: StateBlock, number: int) -> str:
     """A line of the source without its indentation and trailing space."""
     return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]].rstrip()

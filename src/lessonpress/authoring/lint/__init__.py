@@ -22,7 +22,7 @@ def lint_lesson(config: Config, slug: str) -> str:
     lesson = reader.read(config.lesson(slug))
     source_record.make_source_record(lesson)
     sources = Sources.read(lesson)
-    mistakes = [*sources.mistakes, *prose_check.find_unreadable(lesson, sources.sentences()),
+    mistakes = [*sources.mistakes, *prose_check.find_unreadable(lesson, sources.list_sentences()),
                 *expressions.find_misnamed(lesson), *_find_mistakes(sources)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)

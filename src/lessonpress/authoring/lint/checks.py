@@ -12,7 +12,7 @@ from lessonpress.lesson.python_ast import Function, Parameter, Source
 
 def find_mistakes(sources: Sources) -> Iterator[LessonError]:
     """Checks that are not there, that are there twice, or that cannot be called; metrics that are not there."""
-    file = sources.checks()
+    file = sources.find_checks()
     if file is None:
         return
     functions = [each for each in file.functions if each.name.startswith(("check_", "metric_"))]
@@ -69,7 +69,7 @@ def _check_mutants(sources: Sources, file: Source) -> Iterator[LessonError]:
 
 def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Checks without a sentence of their own, and lessons without checks."""
-    file = sources.checks()
+    file = sources.find_checks()
     if file is None:
         yield LessonError(sources.lesson.name, "the lesson has no checks", "", "Say what must be true in checks.py.")
         return

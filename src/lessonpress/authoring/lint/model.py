@@ -18,7 +18,7 @@ BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 def find_mistakes(sources: Sources) -> Iterator[LessonError]:
     """The class named by the recipe that is not in its file, and inputs that its forward does not take."""
-    file, recipe = sources.model(), sources.lesson.recipe
+    file, recipe = sources.find_model(), sources.lesson.recipe
     if file is None:
         return
     known = {each.name: each for each in file.classes}
@@ -32,7 +32,7 @@ def find_mistakes(sources: Sources) -> Iterator[LessonError]:
 
 def find_doubts(sources: Sources) -> Iterator[LessonError]:
     """Inputs that are passed in their order, because forward has no parameter of their name."""
-    file, forward = sources.model(), _find_forward(sources)
+    file, forward = sources.find_model(), _find_forward(sources)
     if file is None or forward is None:
         return
     names = dict.fromkeys(name for run in plan.plan_runs(sources.lesson.recipe)["runs"] for name, _ in run["inputs"])
@@ -55,7 +55,7 @@ def _find_input(sources: Sources, name: str) -> Path:
 
 def _find_forward(sources: Sources) -> Function | None:
     """The model's forward, where the file shows it as it will be called."""
-    file = sources.model()
+    file = sources.find_model()
     known = {each.name: each for each in file.classes} if file else {}
     method = _find_method(known, sources.lesson.recipe.model.class_, "forward")
     return None if method is None or method.decorated else method

@@ -31,16 +31,16 @@ class Sources:
                 mistakes.append(error)
         return Sources(lesson, files, tuple(mistakes))
 
-    def model(self) -> Source | None:
+    def find_model(self) -> Source | None:
         """The model's file."""
         return self.files.get(self.lesson.recipe.model.file)
 
-    def checks(self) -> Source | None:
+    def find_checks(self) -> Source | None:
         """The checks' file, where the lesson has one."""
         return self.files.get(self.lesson.recipe.checks or "")
 
-    def sentences(self) -> list[tuple[str, str]]:
+    def list_sentences(self) -> list[tuple[str, str]]:
         """The sentence of every check, with its place."""
-        file = self.checks()
+        file = self.find_checks()
         return [(f"{file.where}:{each.line}: {each.name}", each.docstring.partition("\n")[0])
                 for each in (file.functions if file else ()) if file and each.name.startswith("check_")]  # fmt: skip

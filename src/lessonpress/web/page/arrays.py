@@ -61,26 +61,26 @@ def make_grids(
 
     An array of one axis or none is shown as a single row. At most `PANELS` panels are made.
     """
-    extents = _extents(values)
+    extents = _measure_extents(values)
     while len(extents) < 2:
         values, extents = [values], [1, *extents]
     return [
-        _grid(table, rows, columns, _panel_name(panels or (), place))
-        for place, table in itertools.islice(_tables(values, extents[:-2]), PANELS)
+        _cut_grid(table, rows, columns, _panel_name(panels or (), place))
+        for place, table in itertools.islice(_list_tables(values, extents[:-2]), PANELS)
     ]
 
 
 def count_panels(values: Nested) -> int:
     """How many panels an array has in all: the product of its leading axes."""
     count = 1
-    for extent in _extents(values)[:-2]:
+    for extent in _measure_extents(values)[:-2]:
         count *= extent
     return count
 
 
 def pair_complex(values: Nested, dtype: str | None) -> Nested:
     """An array's nested lists; a complex number, recorded as a list of two, becomes a tuple (real, imaginary)."""
-    return _paired(values) if str(dtype or "").startswith("complex") else values
+    return _pair(values) if str(dtype or "").startswith("complex") else values
 
 
 def flatten(values: Nested) -> Iterator[Shown]:
@@ -92,10 +92,10 @@ def flatten(values: Nested) -> Iterator[Shown]:
         yield values
 
 
-def _paired(values: Nested) -> Nested:
+def _pair(values: Nested) -> Nested:
     if isinstance(values, list) and len(values) == 2 and not any(isinstance(part, list) for part in values):
         return tuple(values)
-    return [_paired(value) for value in values] if isinstance(values, list) else values
+    return [_pair(value) for value in values] if isinstance(values, list) else values
 
 
 def _panel_name(panels: Sequence[AxisWords], place: Sequence[int]) -> str:
@@ -108,7 +108,7 @@ def _panel_name(panels: Sequence[AxisWords], place: Sequence[int]) -> str:
     return ", ".join(words)
 
 
-def _grid(
+def _cut_grid(
     table: Sequence[Sequence[Shown]], rows: AxisWords | None, columns: AxisWords | None, panel: str
 ) -> Grid:  # fmt: skip
     width = len(table[0]) if table else 0
@@ -117,7 +117,7 @@ def _grid(
     return Grid(vertical, make_axis(columns, fallback="column", size=width, most=COLUMNS), shown, panel)
 
 
-def _tables(values: Nested, leading: Sequence[int]) -> Iterable[tuple[tuple[int, ...], Nested]]:
+def _list_tables(values: Nested, leading: Sequence[int]) -> Iterable[tuple[tuple[int, ...], Nested]]:
     """Each two-axis table of an array with its place along the leading axes."""
     for place in itertools.product(*(range(extent) for extent in leading)):
         table = values
@@ -126,7 +126,7 @@ def _tables(values: Nested, leading: Sequence[int]) -> Iterable[tuple[tuple[int,
         yield place, table
 
 
-def _extents(values: Nested) -> list[int]:
+def _measure_extents(values: Nested) -> list[int]:
     """The shape of nested lists; an empty list ends it."""
     extents = []
     while isinstance(values, list):

@@ -36,13 +36,14 @@ def make_citation(manifest: Manifest) -> Citation:
     """The BibTeX entry of a revision: title, author, revision and, in the middle, the year of its capture."""
     slug, revision = manifest.get("slug") or "lesson", manifest.get("revision") or ""
     title, author = prose.to_text(manifest["title"]), prose.to_text(manifest.get("curator") or "unknown")
-    lines = [f"@misc{{{slug}-{revision},", f"  title = {{{_braced(title)}}},", f"  author = {{{_braced(author)}}},",
+    lines = [f"@misc{{{slug}-{revision},", f"  title = {{{_put_in_braces(title)}}},",
+             f"  author = {{{_put_in_braces(author)}}},",
              f"  note = {{Lesson {slug}, revision {revision}}},", "  year = {"]  # fmt: skip
     captured = re.match(r"\d{4}", manifest.get("provenance", {}).get("capturedAt") or "")
     return Citation("\n".join(lines), captured[0] if captured else "", "}\n}")
 
 
-def _braced(text: str) -> str:
+def _put_in_braces(text: str) -> str:
     """Text inside braces: TeX's special characters escaped, capitals kept by a second pair."""
     names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return "{" + re.sub(r"[\\~^{}$&#_%]", lambda sign: names.get(sign[0], "\\" + sign[0]), text) + "}"

@@ -78,12 +78,13 @@ def collect_figure_values(manifest: Manifest) -> dict[str, list[list[Shown]]]:
     kept: dict[str, Sequence[Sequence[Shown]]] = {}
     cases = list_cases(manifest)
     for case in cases:
-        for at, (key, matrix) in enumerate(zip(_make_keys(case, "matrices"), _figures(case, "matrices"), strict=True)):
+        matrices = zip(_make_keys(case, "matrices"), _list_arrays(case, "matrices"), strict=True)
+        for at, (key, matrix) in enumerate(matrices):
             if case is not cases[0] and _is_fixed(cases, "matrices", at):
                 continue
             shown = figures.make_grids(matrix)
             kept |= {key if len(shown) == 1 else f"{key}/{n}": grid.values for n, grid in enumerate(shown)}
-        for key, vector in zip(_make_keys(case, "vectors"), _figures(case, "vectors"), strict=True):
+        for key, vector in zip(_make_keys(case, "vectors"), _list_arrays(case, "vectors"), strict=True):
             if not isinstance(vector["values"], dict):
                 numbers_in_order = arrays.flatten(arrays.pair_complex(vector["values"], vector.get("dtype")))
                 kept[key] = [list(numbers_in_order)[: arrays.ROWS]]
@@ -98,7 +99,7 @@ def collect_metric_values(manifest: Manifest) -> dict[str, list[Shown]]:
 
 def _make_case(case: PublishedCase, cases: Sequence[PublishedCase], note: str | None, terms: glossary.Terms) -> Case:
     """One case with its figures; `note` stands instead of its own note, where that is said once for all cases."""
-    vectors = _figures(case, "vectors")
+    vectors = _list_arrays(case, "vectors")
     words = case.get("note") or "" if note is None else note
     return Case(
         case["id"],
@@ -129,24 +130,24 @@ def _make_matrices(
     """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
     return tuple(
         figures.make_matrix(each, key=key)
-        for at, (key, each) in enumerate(zip(_make_keys(case, "matrices"), _figures(case, "matrices"), strict=True))
+        for at, (key, each) in enumerate(zip(_make_keys(case, "matrices"), _list_arrays(case, "matrices"), strict=True))
         if _is_fixed(cases, "matrices", at) is fixed
     )
 
 
-def _figures(case: PublishedCase, kind: Kind) -> list[PublishedArray]:
+def _list_arrays(case: PublishedCase, kind: Kind) -> list[PublishedArray]:
     """The recorded arrays of a case that are shown as figures of one kind."""
     return case.get(kind) or []
 
 
 def _make_keys(case: PublishedCase, kind: Kind) -> list[str]:
     """A key for each figure of a case: case, kind and place, which are unique whatever the ids are."""
-    return [f"{case['id']}/{kind}/{at}" for at in range(len(_figures(case, kind)))]
+    return [f"{case['id']}/{kind}/{at}" for at in range(len(_list_arrays(case, kind)))]
 
 
 def _is_fixed(cases: Sequence[PublishedCase], kind: Kind, at: int) -> bool:
     """Whether the figure at this place holds the same values in every one of several cases."""
-    shown = [_figures(case, kind)[at : at + 1] for case in cases]
+    shown = [_list_arrays(case, kind)[at : at + 1] for case in cases]
     return len(cases) > 1 and all(each and each[0]["values"] == shown[0][0]["values"] for each in shown)
 
 

@@ -123,7 +123,7 @@ def describe_grid(grid: Grid, label: str) -> str:
     lowest, highest = min(cells, key=lambda cell: cell[2]), max(cells, key=lambda cell: cell[2])
     signs = (sum(c[2] > 0 for c in cells), sum(c[2] < 0 for c in cells), sum(c[2] == 0 for c in cells))
     counted = f" {signs[0]} positive, {signs[1]} negative, {signs[2]} zero."
-    return f"{extent} Smallest {_locate(lowest, grid)}; largest {_locate(highest, grid)}.{counted}"
+    return f"{extent} Smallest {_describe_cell(lowest, grid)}; largest {_describe_cell(highest, grid)}.{counted}"
 
 
 def _make_panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
@@ -161,17 +161,17 @@ def _make_vector(
     place = _describe_file(given) if isinstance(given, dict) else ("", "", "")
     if axis.size > len(axis.labels):
         place = ("", f"The first {len(axis.labels)} of {axis.size} values are shown; cases.csv has them all.", "")
-    return Vector(str(recorded.get("id", "")), key, label, axis, _position(0.0, low, high), bars, *place, same)
+    return Vector(str(recorded.get("id", "")), key, label, axis, _to_percent(0.0, low, high), bars, *place, same)
 
 
 def _make_bar(label: str, value: Shown, low: float, high: float) -> Bar:
     number = numbers.to_finite(value) or 0.0
-    start, end = sorted((_position(0.0, low, high), _position(number, low, high)))
+    start, end = sorted((_to_percent(0.0, low, high), _to_percent(number, low, high)))
     sign = "above" if number > 0 else "below" if number < 0 else "at"
     return Bar(label, numbers.format_short(value), start, round(end - start, 2), sign)
 
 
-def _position(number: float, low: float, high: float) -> float:
+def _to_percent(number: float, low: float, high: float) -> float:
     """Where a number stands on the scale, in percent; halved before subtracting, so that extremes do not overflow."""
     span = high / 2 - low / 2
     return round(100 * ((number / 2 - low / 2) / span), 2) if span else 0.0
@@ -186,7 +186,7 @@ def _describe_range(finite: Sequence[float]) -> str:
     return f"Scale {f'−{full}' if least < 0 else '0'} to {full} · Min {low} · Max {high}"
 
 
-def _locate(cell: tuple[str, str, float], grid: Grid) -> str:
+def _describe_cell(cell: tuple[str, str, float], grid: Grid) -> str:
     return f"{numbers.format_short(cell[2])} at {grid.rows.name} {cell[0]}, {grid.columns.name} {cell[1]}"
 
 

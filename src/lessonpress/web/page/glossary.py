@@ -30,7 +30,7 @@ class Terms:
         if not named:
             return Markup(html)
         longest = sorted(named, key=lambda pair: -len(pair[0]))
-        any_term = "|".join(_pattern(name) for name, _ in longest)
+        any_term = "|".join(_make_pattern(name) for name, _ in longest)
         words = re.compile(rf"(?<![\w-])(?:{any_term})(?![\w-])", re.IGNORECASE)
         linked: set[int] = set()
         inside, out = 0, []
@@ -38,11 +38,11 @@ class Terms:
             if tag := _CLOSED.match(part):
                 inside += -1 if tag[1] else 1
             plain = not part.startswith("<") and not inside
-            out.append(words.sub(lambda word: self._link(word, longest, linked), part) if plain else part)
+            out.append(words.sub(lambda word: self._link_term(word, longest, linked), part) if plain else part)
         return Markup("".join(out))
 
-    def _link(self, word: re.Match[str], terms: Sequence[tuple[str, int]], linked: set[int]) -> str:
-        at = next(at for name, at in terms if re.fullmatch(_pattern(name), word[0], re.IGNORECASE))
+    def _link_term(self, word: re.Match[str], terms: Sequence[tuple[str, int]], linked: set[int]) -> str:
+        at = next(at for name, at in terms if re.fullmatch(_make_pattern(name), word[0], re.IGNORECASE))
         if at in linked:
             return word[0]
         linked.add(at)
@@ -54,7 +54,7 @@ def make_terms(glossary: Sequence[Term]) -> Terms:
     return Terms(tuple(prose.to_text(entry["term"]) for entry in glossary))
 
 
-def _pattern(name: str) -> str:
+def _make_pattern(name: str) -> str:
     """A term as it stands in rendered prose, with any white space between its words, singular or plural."""
     words = [re.escape(str(escape(word))) for word in name.split()]
     return r"\s+".join(words) + "(?:e?s)?"

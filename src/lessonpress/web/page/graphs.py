@@ -56,8 +56,8 @@ def make_graph(svg: str, folded: Sequence[str], views: Mapping[tuple[str, ...], 
         return None
     style, first = _split_style(svg)
     plain = {names: _DESCRIPTION.sub("", _split_style(text)[1]) for names, text in views.items()}
-    others = (View(_name(names), Markup(text)) for names, text in plain.items())
-    return Graph(Markup(style), View(_name(folded), Markup(first)), tuple(others))
+    others = (View(_name_picture(names), Markup(text)) for names, text in plain.items())
+    return Graph(Markup(style), View(_name_picture(folded), Markup(first)), tuple(others))
 
 
 def compare_graphs(manifest: Manifest, case: PublishedCase, pictures: Mapping[str, str]) -> OwnGraph | None:
@@ -71,7 +71,7 @@ def compare_graphs(manifest: Manifest, case: PublishedCase, pictures: Mapping[st
     return OwnGraph(tuple(more), tuple(less), Markup(_split_style(pictures.get(case["id"], ""))[1]))
 
 
-def _name(folded: Sequence[str]) -> str:
+def _name_picture(folded: Sequence[str]) -> str:
     """The name by which a script finds the picture with these modules folded: their JSON list, in order."""
     return json.dumps(sorted(folded), ensure_ascii=False)
 
@@ -116,15 +116,15 @@ def _list_foldings(layers: Sequence[records.Layer], first: frozenset[str]) -> li
     else:
         chosen = [first ^ {m} | (set(inside[m]) & inside.keys() if m in first else set()) for m in modules]
     parents = {layer["id"]: layer.get("parent") for layer in layers}
-    return list(dict.fromkeys([first, *(_outermost(each, parents) for each in chosen)]))
+    return list(dict.fromkeys([first, *(_keep_outermost(each, parents) for each in chosen)]))
 
 
-def _outermost(folded: frozenset[str], parents: Mapping[str, str | None]) -> frozenset[str]:
+def _keep_outermost(folded: frozenset[str], parents: Mapping[str, str | None]) -> frozenset[str]:
     """Those of some modules that are inside none of the others."""
 
-    def around(module: str) -> Iterator[str]:
+    def walk_up(module: str) -> Iterator[str]:
         while parent := parents.get(module):
             module = parent
             yield module
 
-    return frozenset(module for module in folded if not folded & set(around(module)))
+    return frozenset(module for module in folded if not folded & set(walk_up(module)))

@@ -48,10 +48,10 @@ def choose_colour(value: Shown, largest: float) -> str:
     """The colour of a value as `#rrggbb`: a straight line from the zero tone to teal or rust; grey if not finite."""
     number = numbers.to_finite(value)
     if number is None:
-        return _hex(_NONE)
-    share = round(_share(number, largest) * _LEVELS) / _LEVELS
+        return _to_hex(_NONE)
+    share = round(_compute_share(number, largest) * _LEVELS) / _LEVELS
     end = _TEAL if number > 0 else _RUST
-    return _hex([round(zero + (full - zero) * share) for zero, full in zip(_ZERO, end, strict=True)])
+    return _to_hex([round(zero + (full - zero) * share) for zero, full in zip(_ZERO, end, strict=True)])
 
 
 def draw(grid: Grid, *, largest: float, description: str) -> Markup:
@@ -59,17 +59,17 @@ def draw(grid: Grid, *, largest: float, description: str) -> Markup:
 
     `data-frame` holds left, top and cell side, from which a script finds the cell under a pointer.
     """
-    frame = _frame(grid)
+    frame = _lay_out(grid)
     ink = _Ink()
     for row, line in enumerate(grid.values):
         for column, value in enumerate(line):
-            _paint(ink, value, largest, frame.left + column * frame.cell, frame.top + row * frame.cell, frame.cell)
-    width = max(frame.left + frame.cell * len(grid.columns.labels) + 2, round(len(_axes(grid)) * _LETTER))
+            _paint_cell(ink, value, largest, frame.left + column * frame.cell, frame.top + row * frame.cell, frame.cell)
+    width = max(frame.left + frame.cell * len(grid.columns.labels) + 2, round(len(_describe_axes(grid)) * _LETTER))
     height = frame.top + frame.cell * len(grid.rows.labels) + 2
     return Markup(
         f'<svg class="heatmap" role="img" aria-label="{escape(description)}" viewBox="0 0 {width} {height}"'
         f' width="{width}" height="{height}" data-frame="{frame.left} {frame.top} {frame.cell}">'
-        f"{_labels(grid, frame)}{ink.paths()}</svg>"
+        f"{_draw_labels(grid, frame)}{ink.paths()}</svg>"
     )
 
 
@@ -78,7 +78,7 @@ def draw_legend(largest: float, *, lowest: float) -> Markup:
     ink, side = _Ink(), 22
     steps = [step / 4 for step in range(-4 if lowest < 0 else 0, 5)]
     for at, step in enumerate(steps):
-        _paint(ink, step, 1.0, at * side, 0, side)
+        _paint_cell(ink, step, 1.0, at * side, 0, side)
     ends = f"{numbers.format_short(-largest) if lowest < 0 else '0'} to {numbers.format_short(largest)}"
     width = side * len(steps)
     return Markup(
@@ -87,14 +87,14 @@ def draw_legend(largest: float, *, lowest: float) -> Markup:
     )
 
 
-def _paint(ink: _Ink, value: Shown, largest: float, x: int, y: int, cell: int) -> None:
+def _paint_cell(ink: _Ink, value: Shown, largest: float, x: int, y: int, cell: int) -> None:
     """Add one cell: its square, and the sign that says the same without colour."""
     side = cell - 1
     ink.fills.setdefault(choose_colour(value, largest), []).append(f"M{x} {y}h{side}v{side}h-{side}z")
     number = numbers.to_finite(value)
     reach = max(2, round(cell * 0.13))
     middle = (x + side // 2, y + side // 2)
-    tone = "mark pale" if number is not None and _share(number, largest) > 0.5 else "mark"
+    tone = "mark pale" if number is not None and _compute_share(number, largest) > 0.5 else "mark"
     if number is None:
         span = 2 * reach
         cross = f"M{middle[0] - reach} {middle[1] - reach}l{span} {span}m0-{span}l-{span} {span}"
@@ -104,12 +104,12 @@ def _paint(ink: _Ink, value: Shown, largest: float, x: int, y: int, cell: int) -
         ink.marks.setdefault(tone, []).append(f"M{middle[0] - reach} {middle[1]}h{2 * reach}{upright}")
 
 
-def _share(number: float, largest: float) -> float:
+def _compute_share(number: float, largest: float) -> float:
     """A value's part of the full scale, 0 to 1; divided by halves, since the largest float64 has no double."""
     return min(1.0, abs(number) / largest) if largest else 0.0
 
 
-def _frame(grid: Grid) -> _Frame:
+def _lay_out(grid: Grid) -> _Frame:
     cell = max(12, min(40, 600 // max(1, len(grid.columns.labels))))
     widest = max((_measure(label) for label in grid.columns.labels), default=0)
     upright = widest > cell - 4
@@ -118,16 +118,16 @@ def _frame(grid: Grid) -> _Frame:
     return _Frame(left, top, cell, upright)
 
 
-def _axes(grid: Grid) -> str:
+def _describe_axes(grid: Grid) -> str:
     """Both axis names in a line above the picture."""
     return f"{_shorten(grid.rows.name, 40)} ↓ · {_shorten(grid.columns.name, 40)} →"
 
 
-def _labels(grid: Grid, frame: _Frame) -> str:
+def _draw_labels(grid: Grid, frame: _Frame) -> str:
     """Axis names and position labels as SVG text."""
     half = frame.cell // 2 + 4
-    parts = [f'<text class="axis" x="0" y="12">{escape(_axes(grid))}</text>']
-    parts += [_column_label(label, at, frame) for at, label in enumerate(grid.columns.labels)]
+    parts = [f'<text class="axis" x="0" y="12">{escape(_describe_axes(grid))}</text>']
+    parts += [_draw_column_label(label, at, frame) for at, label in enumerate(grid.columns.labels)]
     parts += [
         f'<text text-anchor="end" x="{frame.left - 5}" y="{frame.top + at * frame.cell + half}">'
         f"{escape(_shorten(label))}</text>"
@@ -136,7 +136,7 @@ def _labels(grid: Grid, frame: _Frame) -> str:
     return "".join(parts)
 
 
-def _column_label(label: str, at: int, frame: _Frame) -> str:
+def _draw_column_label(label: str, at: int, frame: _Frame) -> str:
     x, y = frame.left + at * frame.cell + frame.cell // 2, frame.top - 5
     turned, flat = f'transform="translate({x + 4} {y})rotate(-90)"', f'text-anchor="middle" x="{x}" y="{y}"'
     return f"<text {turned if frame.upright else flat}>{escape(_shorten(label))}</text>"
@@ -150,5 +150,5 @@ def _measure(label: str) -> float:
     return len(_shorten(label)) * _LETTER
 
 
-def _hex(tone: Sequence[int]) -> str:
+def _to_hex(tone: Sequence[int]) -> str:
     return "#" + "".join(f"{part:02x}" for part in tone)

@@ -57,24 +57,24 @@ def cut_excerpt(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _make_listing(name: str, at: int, text: str) -> Listing:
     clean = prose.make_visible(text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
-    lines = _coloured(clean, _lexer(name)).rstrip("\n").split("\n")
+    lines = _colour_text(clean, _choose_lexer(name)).rstrip("\n").split("\n")
     return Listing(name, tuple(Line(n, f"s{at}-{n}", Markup(line)) for n, line in enumerate(lines, start=1)))
 
 
-def _coloured(text: str, lexer: Lexer) -> str:
+def _colour_text(text: str, lexer: Lexer) -> str:
     """The text with a span around what has a colour; a span never crosses a line's end, so lines may be cut apart."""
     parts = []
-    for colour, tokens in groupby(lexer.get_tokens(text), key=lambda token: _colour(token[0])):
+    for colour, tokens in groupby(lexer.get_tokens(text), key=lambda token: _choose_class(token[0])):
         run = str(escape("".join(value for _, value in tokens)))
         parts.append(_SPANNED.sub(rf'<span class="{colour}">\g<0></span>', run) if colour else run)
     return "".join(parts)
 
 
-def _colour(kind: tuple[str, ...]) -> str:
+def _choose_class(kind: tuple[str, ...]) -> str:
     """The class of a token, the first that fits; most tokens have none, which keeps the page light."""
     return next((name for parent, name in _COLOURS if kind in parent), "")
 
 
-def _lexer(name: str) -> Lexer:
+def _choose_lexer(name: str) -> Lexer:
     language = next((word for ending, word in _LANGUAGES.items() if name.endswith(ending)), "text")
     return get_lexer_by_name(language, stripnl=False)

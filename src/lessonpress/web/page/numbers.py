@@ -20,25 +20,25 @@ def format_short(value: Shown) -> str:
     written as one complex number: `0.5-2i`.
     """
     if isinstance(value, tuple):
-        return _complex(format_short(value[0]), format_short(value[1]))
+        return _join_complex(format_short(value[0]), format_short(value[1]))
     if not _is_float(value):
         return format_exact(value)
     size = abs(Decimal(value))
     if size == 0:
         return "0"
     rounded = size.quantize(Decimal(1).scaleb(size.adjusted() - DIGITS + 1), rounding=ROUND_HALF_UP)
-    return ("-" if value < 0 else "") + _written(rounded)
+    return ("-" if value < 0 else "") + _write_decimal(rounded)
 
 
 def format_exact(value: Shown) -> str:
     """A number with every digit that its float64 needs to come back unchanged, written as JavaScript writes it."""
     if isinstance(value, tuple):
-        return _complex(format_exact(value[0]), format_exact(value[1]))
+        return _join_complex(format_exact(value[0]), format_exact(value[1]))
     if isinstance(value, bool):
         return "true" if value else "false"
     if not _is_float(value):
         return str(value)
-    return ("-" if value < 0 else "") + _written(abs(Decimal(repr(value))))
+    return ("-" if value < 0 else "") + _write_decimal(abs(Decimal(repr(value))))
 
 
 def to_finite(value: Shown) -> float | None:
@@ -64,7 +64,7 @@ def format_size(count: int) -> str:
     return f"{count / 1000:.1f} kB" if count < 999_950 else f"{count / 1_000_000:.1f} MB"
 
 
-def _complex(real: str, imaginary: str) -> str:
+def _join_complex(real: str, imaginary: str) -> str:
     return f"{real}{imaginary}i" if imaginary.startswith("-") else f"{real}+{imaginary}i"
 
 
@@ -72,7 +72,7 @@ def _is_float(value: Shown) -> TypeGuard[float]:
     return isinstance(value, float) and math.isfinite(value)
 
 
-def _written(number: Decimal) -> str:
+def _write_decimal(number: Decimal) -> str:
     """A non-negative decimal as JavaScript's String(number): plain from 1e-6 up to 1e21, else with an exponent."""
     if number == 0:
         return "0"

@@ -31,14 +31,14 @@ def render(template: str, **view: object) -> str:
 
     Lesson text arrives as values and is escaped; no template text ever comes from a lesson.
     """
-    text = _environment().get_template(template).render(policy=_POLICY, **view)
+    text = _make_environment().get_template(template).render(policy=_POLICY, **view)
     page = prose.make_visible(text)
-    return page.replace(_POLICY, _policy(page), 1)
+    return page.replace(_POLICY, _make_policy(page), 1)
 
 
 def render_text(template: str, **view: object) -> str:
     """A template that is no page (a feed, a sitemap) filled with a view; values are escaped as in XML."""
-    return prose.make_visible(_environment().get_template(template).render(**view))
+    return prose.make_visible(_make_environment().get_template(template).render(**view))
 
 
 def embed_json(value: object) -> Markup:
@@ -68,13 +68,13 @@ def make_script(*parts: str) -> Markup:
 
 def warm_up() -> None:
     """Do what the first page of a process takes longer for: compile its template, shrink our scripts."""
-    _environment().get_template("lesson.html.jinja")
+    _make_environment().get_template("lesson.html.jinja")
     for path in sorted((templates_folder() / "script").rglob("*.js")):
         shrink.shrink_script(script_modules.read_module(path).text)
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(templates_folder()),
         autoescape=True,
@@ -87,14 +87,14 @@ def _environment() -> Environment:
     return environment
 
 
-def _policy(page: str) -> str:
+def _make_policy(page: str) -> str:
     """No network, no plug-ins, no frames; the styles and scripts in this page by their hashes and nothing else."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src 'self' data:"]
-    rules += [f"style-src {_hashes(_STYLE.findall(page))}", f"script-src {_hashes(_SCRIPT.findall(page))}"]
+    rules += [f"style-src {_join_hashes(_STYLE.findall(page))}", f"script-src {_join_hashes(_SCRIPT.findall(page))}"]
     return "; ".join(rules)
 
 
-def _hashes(parts: list[str]) -> str:
+def _join_hashes(parts: list[str]) -> str:
     return " ".join(f"'{hash_source(part)}'" for part in dict.fromkeys(parts)) or "'none'"
 
 

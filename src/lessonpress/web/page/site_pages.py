@@ -89,7 +89,7 @@ def render_catalogue(lessons: Sequence[CatalogueEntry], *, title: str = "Lessons
 
     Links and pictures are relative to `results/`; `base_url` begins what must be absolute.
     """
-    cards = sorted(map(_make_card, lessons), key=_order)
+    cards = sorted(map(_make_card, lessons), key=_make_sort_key)
     groups = [(category, list(group)) for category, group in groupby(cards, key=lambda card: card.category)]
     items = [_describe_card(at, card, base_url) for at, card in enumerate(cards, start=1)]
     about = {"@context": "https://schema.org", "@type": "ItemList", "name": title, "numberOfItems": len(cards),
@@ -184,7 +184,7 @@ def _describe_card(at: int, card: Card, base_url: str) -> dict[str, object]:
     return {"@type": "ListItem", "position": at, "item": item}
 
 
-def _order(card: Card) -> tuple[bool, str, str, str, str]:
+def _make_sort_key(card: Card) -> tuple[bool, str, str, str, str]:
     """By category, the nameless one last; within it by year and title."""
     return card.category == _OTHER, card.category, card.year, card.plain_title, card.lesson["slug"]
 

@@ -197,10 +197,10 @@ def make_questions(recipe: Recipe) -> tuple[Question, ...]:
 def find_parents(manifest: Manifest) -> dict[str, str]:
     """The modules around nodes whose ids do not say it: `a.b` is inside `a`, `add@a#0` too."""
     pairs = ((layer["id"], layer.get("parent")) for layer in manifest.get("layers") or [])
-    return {name: parent for name, parent in pairs if parent and parent != _scope(name)}
+    return {name: parent for name, parent in pairs if parent and parent != _find_scope(name)}
 
 
-def _scope(name: str) -> str:
+def _find_scope(name: str) -> str:
     operation = re.fullmatch(r"\w+@(.*)#\d+", name, re.DOTALL)
     return operation[1] if operation else name.rpartition(".")[0]
 
