@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from pathlib import Path
 
+from lessonpress.sandbox import SETTINGS
 from tests.processors import rig
 
 ROOT = rig.PROJECT / "build" / "aarch64"  # scripts/aarch64_root.sh makes it
@@ -20,3 +23,14 @@ def started() -> list[str]:
     if not python.exists():
         raise rig.NoEmulator(f"{ROOT.relative_to(rig.PROJECT)} is not there; scripts/aarch64_root.sh makes it")
     return [rig.emulator("aarch64"), "-cpu", MODEL, "-L", str(ROOT), str(python)]
+
+
+def compare_bundle(folder: Path) -> str:
+    """What `run.py --compare` of a revision says there of all its numbers together. Raises rig.NoEmulator.
+
+    It is started under the settings of the record, because it could not start itself again: that would not be emulated.
+    """
+    done = subprocess.run([*started(), "run.py", "--compare"], cwd=folder, env={**SETTINGS, **ENVIRONMENT},
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    [said] = [line for line in done.stdout.splitlines() if line.startswith("In all:")] or [done.stderr[-2000:]]
+    return said

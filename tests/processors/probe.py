@@ -293,7 +293,11 @@ def layers() -> Named:
     for name, (make, shape) in makers.items():
         for dtype in DTYPES:
             run.seed(3)
-            module = make().to(dtype)
+            torch.set_default_dtype(dtype)
+            try:
+                module = make()
+            finally:
+                torch.set_default_dtype(torch.float32)
             yield f"{name} weights/{short(dtype)}", list(module.state_dict().values())
             x = drawn(*shape, dtype=dtype) if shape != (0,) else torch.arange(40)
             made = module(x)

@@ -55,4 +55,4 @@ def test_differences_are_counted_and_measured() -> None:
     found = rig.compare(one, other)
     assert [(d.group, d.name, d.cells, d.relative) for d in found] == [
         ("g", "x/float64.0", 1, 2.0**-52), ("g", "y/float64.0", -1, np.inf)]  # fmt: skip
-    assert [rig.tolerated(d) for d in found] == [True, False]
+    assert [rig.is_tolerated(d) for d in found] == [True, False]
