@@ -190,6 +190,19 @@ def prune(
 
 
 @app.command()
+def sign(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None,
+    key: Annotated[str | None, typer.Option(help="The file of an SSH key; else signing.key.", metavar="FILE")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:
+    """Sign published revisions that have no signature yet, each beside its folder (ssh-keygen -Y)."""
+    from lessonpress.publishing import signatures
+
+    settings = _known(commands.read_settings(config), *slugs or ())
+    typer.echo(signatures.sign_published(settings, slugs or (), key))
+
+
+@app.command()
 def withdraw(
     slug: Annotated[str, typer.Argument(help="The lesson's slug.")],
     revision: Annotated[str, typer.Argument(help="The revision, or the beginning of its name.")],

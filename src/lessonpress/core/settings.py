@@ -59,6 +59,20 @@ class Isolation(_Settings):
         return "linux-strict" if sys.platform.startswith("linux") else "posix-basic"
 
 
+class Signing(_Settings):
+    """Signatures of revisions, for who wants them."""
+
+    key: str = Field("", description="The file of the SSH key with which publishing signs; empty: it does not.")
+    signers: str = Field("", description="Who may sign, a file as ssh-keygen reads it (allowed signers).")
+    required: bool = Field(False, description="Whether every published revision must be signed by one of them.")
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.required and not self.signers:
+            raise ValueError("required is true, but signers names nobody who may sign")
+        return self
+
+
 # What lies in the folder `work` beside the lessons' folders: no lesson can be called so.
 TAKEN = frozenset({"diff", "good", "logs", "site", "verify"})
 
@@ -73,6 +87,7 @@ class Config(_Settings):
     site: Site = Field(Site(), description="What the pages around the lessons say.")
     limits: Limits = Field(Limits(), description="What one worker process may use.")
     isolation: Isolation = Field(Isolation(), description="How strongly a worker must be confined.")
+    signing: Signing = Field(Signing(), description="Who signs what is published.")
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

@@ -10,7 +10,7 @@ from pathlib import Path
 from lessonpress.core import canonical_json, git
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import committed, integrity, verify
+from lessonpress.publishing import committed, integrity, signatures, verify
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, identity, revision_diff
 from lessonpress.revision.history import History
@@ -30,6 +30,7 @@ def find_faults(config: Config) -> list[Fault]:
     for folder in sorted(path for path in models.glob("*") if path.is_dir()):
         faults += integrity.find_lesson_faults(models, folder.name)
         faults += _check_history(config, folder)
+        faults += [Fault(*fault) for fault in signatures.find_faults(config, folder.name)]
     faults += verify.find_page_faults(config)
     faults += _find_leftovers(results)
     known = {fault.where for fault in faults}

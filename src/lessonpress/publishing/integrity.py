@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, escape_invisible
+from lessonpress.publishing import signatures
 from lessonpress.revision import bundle, history, identity
 from lessonpress.revision.history import Event, History
 from lessonpress.web.page import volatile
@@ -133,6 +134,8 @@ def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
         elif LEFTOVER.fullmatch(path.name):
             yield Fault(f"{at}/{path.name}", "a publisher that was killed left this",
                         "The next publication removes it.")  # fmt: skip
+        elif path.is_file() and signatures.FILE.fullmatch(path.name):
+            continue
         elif not ((path.name in PAGES and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
             yield Fault(f"{at}/{path.name}", "no published file has this name", "Delete it.")
 

@@ -11,7 +11,7 @@ from lessonpress.build import execute
 from lessonpress.core import canonical_json, git, lock
 from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.core.settings import Config
-from lessonpress.publishing import integrity, publish
+from lessonpress.publishing import integrity, publish, signatures
 from lessonpress.revision import history, identity, revision_diff
 from lessonpress.revision.history import Event, History
 
@@ -150,6 +150,7 @@ def _remove_folders(folder: Path, gone: Collection[str]) -> None:
         if (folder / name).is_dir():
             os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
             shutil.rmtree(hidden)
+        signatures.locate(folder / name).unlink(missing_ok=True)
 
 
 def _list_committed(folder: Path) -> set[str]:

@@ -13,7 +13,7 @@ from lessonpress.build.steps import Done
 from lessonpress.core import atomic_io, canonical_json, lock, variables
 from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
 from lessonpress.lesson import packages
-from lessonpress.publishing import history_guard
+from lessonpress.publishing import history_guard, signatures
 from lessonpress.revision import history, identity
 from lessonpress.revision.history import History
 
@@ -42,6 +42,10 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
         with lock.hold(Path(work.config.results)):
             lock.sweep(work.config.published(work.slug))
             revision, words = _place_revision(work, note)
+            if work.config.signing.key and signatures.sign_revision(
+                work.config.published(work.slug) / revision, work.config.signing.key
+            ):
+                words += ", signed"
     body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
     artifact.write(receipt or work.folder / RECEIPT, rendered.digest, body, mistakes=mistakes)
     if receipt:  # of several valid receipts the rules would take now one, now another

@@ -22,7 +22,7 @@ from lessonpress.core import atomic_io, batch_progress, canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
-from lessonpress.publishing import committed, equivalence, integrity, report, site
+from lessonpress.publishing import committed, equivalence, integrity, report, signatures, site
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, revision_diff
 from lessonpress.revision.numeric_diff import ComparisonDocument
@@ -187,6 +187,7 @@ def verify_lesson(config: Config, slug: str) -> Verdict:
     start = time.monotonic()
     models = Path(config.results) / "models"
     faults = tuple(integrity.find_lesson_faults(models, slug)) if (models / slug).is_dir() else ()
+    faults += tuple(Fault(*fault) for fault in signatures.find_faults(config, slug))
     try:
         verdict = _compare_lesson(config, slug, faults)
     except LessonError as error:
