@@ -32,21 +32,21 @@ def written(folder: Path, **more: Any) -> Path:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     """What it was made from, its content, the digest of its bytes; the files beside it are there."""
     path = written(tmp_path / "new")
-    found = artifact.read(path)
-    assert found
-    assert (found.made_from, dict(found.body), found.mistakes) == (MADE_FROM, BODY, ())
-    assert path.read_text(encoding="utf-8").endswith(f'"sha256":"{found.digest}"}}\n')
+    whole = artifact.read(path)
+    assert whole
+    assert (whole.made_from, dict(whole.body), whole.mistakes) == (MADE_FROM, BODY, ())
+    assert path.read_text(encoding="utf-8").endswith(f'"sha256":"{whole.digest}"}}\n')
     assert (tmp_path / "new" / "revision" / "worker" / "run.py").read_bytes() == b"run\n"
-    found.raise_mistakes()
+    whole.raise_mistakes()
 
 
 def test_it_is_json_that_begins_with_what_it_was_made_from(tmp_path: Path) -> None:
     """Any program can read it, and can check its last entry: the SHA-256 of all before."""
     text = written(tmp_path).read_text("utf-8")
-    told = json.loads(text)
-    assert list(told) == ["madeFrom", "beside", "mistakes", *BODY, "sha256"]
-    assert told["sha256"] == canonical_json.digest(text[: text.rindex(',"sha256"')])
-    assert told["beside"]["table.csv"] == canonical_json.digest(b"a,b\n")
+    document = json.loads(text)
+    assert list(document) == ["madeFrom", "beside", "mistakes", *BODY, "sha256"]
+    assert document["sha256"] == canonical_json.digest(text[: text.rindex(',"sha256"')])
+    assert document["beside"]["table.csv"] == canonical_json.digest(b"a,b\n")
     assert artifact.read_made_from(tmp_path / "it.json") == MADE_FROM
 
 
@@ -58,19 +58,19 @@ def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mistake", [MISTAKE, LessonError("a", "b"), WrongUsage("a", "b\nc", "", "d")])
 def test_mistakes_are_kept_in_their_parts(tmp_path: Path, mistake: LessonError) -> None:
     """Told later, by another process, they are the same words."""
-    found = artifact.read(written(tmp_path, mistakes=(mistake, MISTAKE)))
-    assert found
+    whole = artifact.read(written(tmp_path, mistakes=(mistake, MISTAKE)))
+    assert whole
     with pytest.raises(LessonErrors) as caught:
-        found.raise_mistakes()
+        whole.raise_mistakes()
     assert caught.value.message() == f"{mistake.message()}\n{MISTAKE.message()}"
 
 
 def test_a_mistake_may_name_a_file_that_is_no_text(tmp_path: Path) -> None:
-    """Half a character of a file's name is escaped, as it is when it is told."""
+    """Half a character of a file's name is escaped, as it is in a message."""
     mistake = LessonError(os.fsdecode(b"lessons/echo/\xff.py:1"), "it is so\x1b[31m")
-    found = artifact.read(written(tmp_path, mistakes=(mistake,)))
-    assert found
-    assert [each.message() for each in found.mistakes] == [mistake.message()]
+    whole = artifact.read(written(tmp_path, mistakes=(mistake,)))
+    assert whole
+    assert [each.message() for each in whole.mistakes] == [mistake.message()]
 
 
 def sealed(text: str) -> bytes:
@@ -143,8 +143,8 @@ def test_a_copy_is_whole_and_leaves_the_first_alone(tmp_path: Path) -> None:
     """It is not linked: Snakemake sets the time of what a job leaves, and the other's must stay."""
     path = written(tmp_path / "one")
     os.utime(path, (1, 1))
-    found = artifact.copy(path, tmp_path / "two")
-    assert found
+    whole = artifact.copy(path, tmp_path / "two")
+    assert whole
     assert (tmp_path / "two" / "it.json").read_bytes() == path.read_bytes()
     (tmp_path / "two" / "table.csv").write_bytes(b"other")
     assert path.stat().st_mtime == 1

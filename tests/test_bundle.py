@@ -27,8 +27,8 @@ FILES = {
 
 def plan(args: dict[str, Any], inputs: list[list[Any]], **run: Any) -> dict[str, Any]:
     """A plan with one run."""
-    told = {"seed": 3, "mode": "eval", "dtype": "float32", **run, "args": args, "inputs": inputs}
-    return {"model": {"file": "deep/model.py", "class": "Echo"}, "runs": [told]}
+    planned = {"seed": 3, "mode": "eval", "dtype": "float32", **run, "args": args, "inputs": inputs}
+    return {"model": {"file": "deep/model.py", "class": "Echo"}, "runs": [planned]}
 
 
 def script(project: Path, **parts: Any) -> str:
@@ -38,7 +38,7 @@ def script(project: Path, **parts: Any) -> str:
 
 
 def test_the_script_is_python_without_marks(project: Path) -> None:
-    """Every mark of the template is filled in, and the last line's shape is told in the first lines."""
+    """Every mark of the template is filled in, and the last line's shape stands in the first lines."""
     text = script(project, args={"width": 3}, inputs=[["x", {"shape": [2], "fill": "ones"}]])
     ast.parse(text)
     assert not [word for word in text.replace("\n", " ").split(" ") if word.startswith("@") and word.endswith("@")]

@@ -50,8 +50,8 @@ def asked(
 
 def ok(checks: Any, metrics: Any, mutants: Any = MISSING) -> bytes:
     """A judge's answer."""
-    told = {"checks": checks, "metrics": metrics, "mutants": {} if mutants is MISSING else mutants}
-    return json.dumps({"ok": told}).encode()
+    answer = {"checks": checks, "metrics": metrics, "mutants": {} if mutants is MISSING else mutants}
+    return json.dumps({"ok": answer}).encode()
 
 
 def test_a_good_answer_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,17 +147,17 @@ def test_metrics_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pyte
 def test_any_answer_is_checks_or_malformed(line: bytes) -> None:
     """The reader itself lets nothing else out."""
     try:
-        found = check_runner._validate(capture.loads(line), {"metrics": [], "mutants": {}})
+        judgement = check_runner._validate(capture.loads(line), {"metrics": [], "mutants": {}})
     except (capture.Malformed, KeyError):
         return
-    assert found == {"checks": [], "metrics": [], "mutants": {}}
+    assert judgement == {"checks": [], "metrics": [], "mutants": {}}
 
 
 @pytest.mark.parametrize("lines", [(), (ok([GOOD], []), ok([GOOD], []))])
 def test_anything_but_one_line_is_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: tuple[bytes, ...]
 ) -> None:
-    """A process that ended early, or that said something twice, is told with what it printed."""
+    """A process that ended early, or that said something twice, is reported with what it printed."""
     with pytest.raises(LessonError) as caught:
         asked(tmp_path, monkeypatch, *lines, code=3)
     assert "echo: running checks.py: " in caught.value.message()
@@ -188,6 +188,6 @@ def test_a_limit_is_told_with_its_setting(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_a_verdict_is_measured_sense_bound(sense: str, measured: Any, bound: Any, passed: bool, margin: Any) -> None:
     """It passes when measured sense bound; the margin is their distance, negative when it fails."""
-    told = check.make_verdict({**GOOD, "sense": sense, "measured": measured, "bound": bound})
-    assert (told["passed"], told["margin"]) == (passed, margin)
-    assert json.dumps(told, allow_nan=False)
+    answer = check.make_verdict({**GOOD, "sense": sense, "measured": measured, "bound": bound})
+    assert (answer["passed"], answer["margin"]) == (passed, margin)
+    assert json.dumps(answer, allow_nan=False)

@@ -52,10 +52,10 @@ def named(module: str) -> frozenset[str]:
     file = module_file(module)
     tree, own = without_types(ast.parse(file.read_text("utf-8"))), module_of(file)
     package = own if file.name == "__init__.py" else own.rpartition(".")[0]
-    found = {name for _, name in imports_of(tree, package) if name.split(".")[0] == "lessonpress"}
+    names = {name for _, name in imports_of(tree, package) if name.split(".")[0] == "lessonpress"}
     texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    found |= {text for text in texts if re.fullmatch(r"lessonpress(\.\w+)+", text)}
-    modules = {inside(name) for name in found} - {""}
+    names |= {text for text in texts if re.fullmatch(r"lessonpress(\.\w+)+", text)}
+    modules = {inside(name) for name in names} - {""}
     return frozenset(modules | {module.rsplit(".", depth)[0] for module in modules
                                 for depth in range(1, module.count(".") + 1)})  # fmt: skip
 
@@ -239,9 +239,9 @@ def test_what_is_installed_is_named_by_its_version(
     """Another torch is another key; the first folder of Python's path counts, as it does for an import."""
     from importlib.metadata import version
 
-    told = code_digest.list_installed()
-    assert set(told) == {"python", *code_digest.INSTALLED}
-    assert told["torch"] == version("torch").partition("+")[0]
+    versions = code_digest.list_installed()
+    assert set(versions) == {"python", *code_digest.INSTALLED}
+    assert versions["torch"] == version("torch").partition("+")[0]
     before = code_digest.compute_present_key(house, "echo")
     (tmp_path / "first" / "torch-9.9.9+cpu.dist-info").mkdir(parents=True)
     monkeypatch.syspath_prepend(tmp_path / "first")

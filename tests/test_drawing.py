@@ -32,7 +32,7 @@ def of_class(root: ET.Element, name: str) -> list[ET.Element]:
 
 
 def test_every_node_edge_and_frame_is_drawn_and_named() -> None:
-    """Each layer, connection and frame can be found by its id in `data-id`, under a neutral element id."""
+    """Each layer, connection and frame has its id in `data-id`, under a neutral element id."""
     layers, connections = attention()
     root = parsed((layers, connections))
     nodes = of_class(root, "node")
@@ -57,10 +57,10 @@ def test_the_text_alternative_comes_from_the_data() -> None:
     root = parsed(attention(), title="How it looks up")
     names = {element.get("id"): element.text for element in root if element.tag in (f"{SVG}title", f"{SVG}desc")}
     assert names[root.get("aria-labelledby")] == "How it looks up"
-    told = names[root.get("aria-describedby")] or ""
-    assert told.startswith("19 nodes and 20 connections, read from top to bottom. Inputs: words (1×5), memory (1×8)")
-    assert "softmax (Softmax)" in told
-    assert told.endswith("Frames: focus.")
+    words = names[root.get("aria-describedby")] or ""
+    assert words.startswith("19 nodes and 20 connections, read from top to bottom. Inputs: words (1×5), memory (1×8)")
+    assert "softmax (Softmax)" in words
+    assert words.endswith("Frames: focus.")
 
 
 def test_a_node_can_be_reached_and_read() -> None:

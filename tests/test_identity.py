@@ -163,12 +163,12 @@ def test_anyone_can_recompute_a_whole_revision(tmp_path: Path) -> None:
     work = tiny.rendered(tiny.at(tmp_path), "one")
     folder, name = work.revision, tiny.revision(work)
     text = (folder / "identity.json").read_bytes()
-    told = json.loads(text)
+    document = json.loads(text)
     assert hashlib.sha256(text).hexdigest()[:16] == name
     page = (folder / "index.html").read_text("utf-8").replace(name, "0" * 16)
     page = re.sub(r"<([a-z]+) data-volatile(?: [^<>]*)?>[^<]*(?=</\1>)", lambda m: m[0][: m[0].index(">") + 1], page)
-    assert hashlib.sha256(page.encode()).hexdigest() == told["files"].pop("index.html")
-    for file, sha in told["files"].items():
+    assert hashlib.sha256(page.encode()).hexdigest() == document["files"].pop("index.html")
+    for file, sha in document["files"].items():
         assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == sha, file
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     assert manifest["revision"] == name
@@ -181,11 +181,10 @@ def test_anyone_can_recompute_a_whole_revision(tmp_path: Path) -> None:
             )
         }
         metrics = {entry["id"]: entry["value"] for entry in case["metrics"]}
-        assert told["recorded"][case["id"]] == {**arrays, **metrics}
+        assert document["recorded"][case["id"]] == {**arrays, **metrics}
     here = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
-    assert here - set(told["files"]) == {"identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip"} | (
-        here & identity.DERIVED
-    )
+    derived = {"identity.json", "manifest.json", "index.html", "SHA256SUMS", "bundle.zip"}
+    assert here - set(document["files"]) == derived | (here & identity.DERIVED)
 
 
 def test_another_day_and_machine_give_the_same_name(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ def test_an_editor_refuses_what_the_reader_refuses(tolerance: str, good: bool) -
 def test_what_is_published_has_no_key_that_its_schema_lacks(project: Path) -> None:
     """The published schema stays open for later keys; our own manifests fit the strict one."""
     strict = jsonschema.Draft202012Validator(schema.make_strict_schema())
-    found = sorted(project.glob("results/models/*/*/manifest.json"))
-    assert found
-    for path in found:
+    manifests = sorted(project.glob("results/models/*/*/manifest.json"))
+    assert manifests
+    for path in manifests:
         strict.validate(canonical_json.read(path))
 
 

@@ -62,14 +62,14 @@ def enters(stroke: Rectangle, area: Rectangle, slack: float = 0.15) -> bool:
     x, y, to_x, to_y = stroke
     left, top, right, bottom = area[0] + slack, area[1] + slack, area[2] - slack, area[3] - slack
     first, last = 0.0, 1.0
-    for change, room in ((x - to_x, x - left), (to_x - x, right - x), (y - to_y, y - top), (to_y - y, bottom - y)):
+    for change, space in ((x - to_x, x - left), (to_x - x, right - x), (y - to_y, y - top), (to_y - y, bottom - y)):
         if change == 0:
-            if room < 0:
+            if space < 0:
                 return False
         elif change < 0:
-            first = max(first, room / change)
+            first = max(first, space / change)
         else:
-            last = min(last, room / change)
+            last = min(last, space / change)
     return first < last
 
 
@@ -87,10 +87,10 @@ def faults(layers: Sequence[dict[str, Any]], placement: Placement) -> list[str]:
     parents = {one["id"]: one["parent"] for one in layers}
 
     def around(name: str | None) -> set[str]:
-        found = set()
+        names = set()
         while name is not None and (name := parents[name]) is not None:
-            found.add(name)
-        return found
+            names.add(name)
+        return names
 
     shown: dict[str, Box | layout.Frame] = {**placement.boxes, **placement.frames}
     areas = {name: rectangle(one) for name, one in shown.items()}
@@ -129,9 +129,9 @@ def check(graph: Graph, collapsed: frozenset[str] = frozenset()) -> Placement:
     layers, connections = graph
     placement = layout.place_graph(layers, connections, collapsed=collapsed)
     assert not faults(layers, placement)
-    told = [name for line in (*placement.routes.values(), *placement.loops.values()) for name in line.connections]
-    assert sorted([*told, *placement.hidden]) == sorted(one["id"] for one in connections)
-    assert set(told) == set(placement.drawn)
+    shown = [name for line in (*placement.routes.values(), *placement.loops.values()) for name in line.connections]
+    assert sorted([*shown, *placement.hidden]) == sorted(one["id"] for one in connections)
+    assert set(shown) == set(placement.drawn)
     for route in placement.routes.values():
         for name, (x, y) in ((route.source, route.points[0]), (route.target, route.points[-1])):
             left, top, right, bottom = rectangle(placement.boxes[name])
@@ -308,12 +308,12 @@ def test_placements_do_not_depend_on_hash_order() -> None:
     """Two processes with different hash seeds place every sample alike, to the byte."""
     here = str(Path(__file__).resolve().parents[1])
     code = "from tests import test_layout; print(test_layout.digest())"
-    found = set()
+    outputs = set()
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([here, *sys.path])}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        found.add(done.stdout)
-    assert len(found) == 1
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
 
 
 def test_coordinates_have_one_decimal() -> None:

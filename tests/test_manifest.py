@@ -77,11 +77,11 @@ def lacking(theirs: Any, ours: Any, path: str = "") -> list[str]:
     if isinstance(theirs, dict) and path not in (".layers[].params", ".files"):
         out = [f"{path}.{key}" for key in theirs if key not in ours]
         return out + [
-            found for key in theirs if key in ours for found in lacking(theirs[key], ours[key], f"{path}.{key}")
+            missing for key in theirs if key in ours for missing in lacking(theirs[key], ours[key], f"{path}.{key}")
         ]
     if isinstance(theirs, list) and theirs and isinstance(theirs[0], dict):
         shared = set.intersection(*(set(entry) for entry in theirs))
-        return [found for entry in ours for found in lacking({k: theirs[0][k] for k in shared}, entry, f"{path}[]")]
+        return [missing for entry in ours for missing in lacking({k: theirs[0][k] for k in shared}, entry, f"{path}[]")]
     return []
 
 

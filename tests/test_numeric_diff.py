@@ -95,19 +95,20 @@ def test_complex_numbers_are_compared_by_their_distance() -> None:
 
 
 def test_arrays_of_one_side_are_named() -> None:
-    """What came and what went is told, and is not good."""
-    found = numeric_diff.compare({"a": np.zeros(1), "b": np.zeros(1)}, {"b": np.zeros(1), "c": np.zeros(1)}, **TIGHT)
-    assert (found.added, found.removed, found.arrays) == (("c",), ("a",), 1)
-    assert not found.good()
-    assert found.words() == "1 added, 1 removed"
+    """What came and what went is listed, and is not good."""
+    old, new = ({name: np.zeros(1) for name in names} for names in ("ab", "bc"))
+    comparison = numeric_diff.compare(old, new, **TIGHT)
+    assert (comparison.added, comparison.removed, comparison.arrays) == (("c",), ("a",), 1)
+    assert not comparison.good()
+    assert comparison.words() == "1 added, 1 removed"
 
 
 def test_the_words_name_what_is_out_before_what_is_in() -> None:
     """The worst of several arrays: one out of tolerance comes first, even after a larger count of ulp within it."""
     old = {"a": np.array([1.0]), "b": np.array([1e-30])}
     new = {"a": np.array([1.0 + 1e-9]), "b": np.array([2e-30])}
-    found = numeric_diff.compare(old, new, **TIGHT)
-    assert found.words() == "2 of 2 arrays, largest 1e-09 at a[0]"
+    comparison = numeric_diff.compare(old, new, **TIGHT)
+    assert comparison.words() == "2 of 2 arrays, largest 1e-09 at a[0]"
     assert numeric_diff.compare(old, old, **TIGHT).same()
 
 

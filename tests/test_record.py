@@ -149,9 +149,9 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 def test_the_table_has_a_number_a_line(tmp_path: Path) -> None:
     """Case, record, position and label of every number; further axes are panels."""
-    found = rows(tmp_path)
-    assert len(found) == 2 * (12 + 6 + 3 + 1 + 2)
-    assert found[7] == {
+    table = rows(tmp_path)
+    assert len(table) == 2 * (12 + 6 + 3 + 1 + 2)
+    assert table[7] == {
         "case": "one",
         "record": "both",
         "kind": "matrix",
@@ -162,24 +162,24 @@ def test_the_table_has_a_number_a_line(tmp_path: Path) -> None:
         "columnLabel": "y",
         "value": "4.0",
     }
-    row = [line for line in found if line["case"] == "two" and line["record"] == "row"]
+    row = [line for line in table if line["case"] == "two" and line["record"] == "row"]
     assert [(line["column"], line["columnLabel"], float(line["value"])) for line in row] == [
         ("0", "x", 2.0),
         ("1", "y", 6.0),
         ("2", "", 10.0),
     ]
-    metrics = [(line["record"], line["value"]) for line in found if line["kind"] == "metric" and line["case"] == "two"]
+    metrics = [(line["record"], line["value"]) for line in table if line["kind"] == "metric" and line["case"] == "two"]
     assert metrics == [("total", repr(float((X * 4 + 2).sum()))), ("own", "3")]
 
 
 @given(st.floats())
 def test_numbers_keep_their_last_bit(number: float) -> None:
-    """The shortest spelling that reads back as the same float; what is no number is a word."""
-    told = record.encode_number(number)
+    """The shortest spelling that reads back as the same float; what is not finite is a word."""
+    encoded = record.encode_number(number)
     if number != number or number in (float("inf"), -float("inf")):
-        assert told == {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(number)]
+        assert encoded == {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(number)]
     else:
-        assert float(record._format_cell(told)) == number
+        assert float(record._format_cell(encoded)) == number
 
 
 @pytest.mark.parametrize(

@@ -49,19 +49,19 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def house(template: Path, tmp_path: Path) -> Config:
-    """Give a copy of it, with a receipt of its pages; the name of that one hangs on the folder's."""
+    """Give a copy of it, with a receipt of its pages; its name depends on the folder's."""
     shutil.copytree(template, tmp_path / "house")
     settings = tiny.at(tmp_path / "house")
     assert site.write_site(settings, receipt=Path(state(settings).site)) == "site: unchanged"
     return settings
 
 
-def room(house: Config) -> Path:
+def state_dir(house: Config) -> Path:
     """The folder of the lesson's present state."""
     return steps.open_build(house, SLUG).folder
 
 
-def told(house: Config, document: Any) -> None:
+def write_history(house: Config, document: Any) -> None:
     """Let the lesson's history tell this, as a rollback by git or a pin would."""
     text = document if isinstance(document, str) else canonical_json.pretty(document)
     atomic_io.write(house.published(SLUG) / "revisions.json", text)
@@ -79,9 +79,9 @@ def events(house: Config, *names: str) -> dict[str, Any]:
 
 def other_key(house: Config) -> None:
     """Put the receipt of another state into the place of the present one's."""
-    found = artifact.read(room(house) / "published.json")
-    assert found
-    artifact.write(room(house) / "published.json", found.made_from, {**found.body, "key": "0" * 16})
+    receipt = artifact.read(state_dir(house) / "published.json")
+    assert receipt
+    artifact.write(state_dir(house) / "published.json", receipt.made_from, {**receipt.body, "key": "0" * 16})
 
 
 def ahead(path: Path) -> None:
@@ -92,19 +92,19 @@ def ahead(path: Path) -> None:
 CHANGES: dict[str, tuple[Callable[[Config], object], bool]] = {
     "nothing": (lambda house: None, False),
     "a touch": (lambda house: (house.lesson(SLUG) / "model.py").touch(), False),
-    "another receipt beside it": (lambda house: atomic_io.write(room(house) / "published-00.json", "{}"), False),
-    "a cut receipt": (lambda house: os.truncate(room(house) / "published.json", 90), True),
-    "an edited receipt": (lambda house: atomic_io.write(room(house) / "published.json", "{}"), True),
+    "another receipt beside it": (lambda house: atomic_io.write(state_dir(house) / "published-00.json", "{}"), False),
+    "a cut receipt": (lambda house: os.truncate(state_dir(house) / "published.json", 90), True),
+    "an edited receipt": (lambda house: atomic_io.write(state_dir(house) / "published.json", "{}"), True),
     "another state's receipt": (other_key, True),
-    "a receipt of tomorrow": (lambda house: ahead(room(house) / "published.json"), True),
+    "a receipt of tomorrow": (lambda house: ahead(state_dir(house) / "published.json"), True),
     "no revision": (lambda house: shutil.rmtree(house.published(SLUG) / revision(house)), True),
     "no history": (lambda house: (house.published(SLUG) / "revisions.json").unlink(), True),
-    "half a history": (lambda house: told(house, '{"revisions": [{"rev'), True),
-    "a history of nothing": (lambda house: told(house, {"revisions": []}), True),
-    "no history at all": (lambda house: told(house, [1]), True),
-    "a later event": (lambda house: told(house, events(house, "one", "later")), True),
-    "an event less": (lambda house: told(house, events(house, "earlier")), True),
-    "a pinned revision": (lambda house: told(house, events(house, "earlier", "one")), False),
+    "half a history": (lambda house: write_history(house, '{"revisions": [{"rev'), True),
+    "a history of nothing": (lambda house: write_history(house, {"revisions": []}), True),
+    "no history at all": (lambda house: write_history(house, [1]), True),
+    "a later event": (lambda house: write_history(house, events(house, "one", "later")), True),
+    "an event less": (lambda house: write_history(house, events(house, "earlier")), True),
+    "a pinned revision": (lambda house: write_history(house, events(house, "earlier", "one")), False),
     "no results": (lambda house: shutil.rmtree(house.results), True),
 }  # fmt: skip
 
@@ -116,7 +116,7 @@ def test_a_receipt_agrees_with_what_is_published_or_is_due(house: Config, change
     make(house)
     one, other = state(house), state(house)
     expected = f"published-{one.run}.json" if due else "published.json"
-    assert one.receipt(SLUG) == str(room(house) / expected)
+    assert one.receipt(SLUG) == str(state_dir(house) / expected)
     assert Path(one.receipt(SLUG)).exists() is not due
     assert (one.receipt(SLUG) != other.receipt(SLUG)) is due
     assert re.fullmatch(r"[0-9a-f]{8}", one.run)
@@ -124,8 +124,8 @@ def test_a_receipt_agrees_with_what_is_published_or_is_due(house: Config, change
 
 def test_a_lost_receipt_is_made_under_its_own_name(house: Config) -> None:
     """As at the first time."""
-    (room(house) / "published.json").unlink()
-    assert state(house).receipts() == [str(room(house) / "published.json")]
+    (state_dir(house) / "published.json").unlink()
+    assert state(house).receipts() == [str(state_dir(house) / "published.json")]
 
 
 def test_a_receipt_that_was_asked_for_anew_counts(house: Config) -> None:
@@ -134,7 +134,7 @@ def test_a_receipt_that_was_asked_for_anew_counts(house: Config) -> None:
     due = Path(state(house).receipt(SLUG))
     assert "is back in its place" in (publish.publish(steps.open_build(house, SLUG), receipt=due).words or "")
     assert state(house).receipt(SLUG) == str(due)
-    assert [path.name for path in room(house).glob("published*.json")] == [due.name]
+    assert [path.name for path in state_dir(house).glob("published*.json")] == [due.name]
 
 
 def test_a_mistakes_receipt_agrees_with_whatever_is_published(house: Config) -> None:
@@ -155,8 +155,8 @@ def test_another_state_of_a_lesson_is_due(house: Config, file: str) -> None:
     path = house.lesson(SLUG) / file
     path.write_text("# new\n" + (path.read_text() if path.exists() else ""))
     os.utime(path, (1, 1))
-    found = Path(state(house).receipt(SLUG))
-    assert (found.exists(), found.name, found.parent.name) == (False, "published.json", room(house).name)
+    receipt = Path(state(house).receipt(SLUG))
+    assert (receipt.exists(), receipt.name, receipt.parent.name) == (False, "published.json", state_dir(house).name)
 
 
 def first(house: Config) -> Path:
@@ -262,12 +262,12 @@ def test_names_for_other_workflows_are_given_anew_where_they_show_another_state(
     """Whatever the files' times; what is right already, or is not there yet, is no reason."""
     here = house.work_dir(SLUG) / "cases.csv"
     assert state(house).stale(SLUG, "cases.csv") == []
-    shutil.copyfile(room(house) / "cases.csv", here)
+    shutil.copyfile(state_dir(house) / "cases.csv", here)
     assert state(house).stale(SLUG, "cases.csv") == []
     here.write_text("of another state")
     assert state(house).stale(SLUG, "cases.csv") == [str(here)]
-    shutil.copyfile(room(house) / "cases.csv", here)
-    (room(house) / "cases.csv").unlink()
+    shutil.copyfile(state_dir(house) / "cases.csv", here)
+    (state_dir(house) / "cases.csv").unlink()
     assert state(house).stale(SLUG, "cases.csv") == [str(here)]
 
 
@@ -282,7 +282,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("given", SETTINGS)
 def test_commands_are_told_what_config_yaml_does_not_say(given: str) -> None:
-    """Nothing where it says all; what is told makes the same settings of it again."""
+    """Nothing where it says all; what is given makes the same settings of it again."""
     wanted, text = SETTINGS[given]
     assert rule_inputs.make_options(wanted, {}) == text
     overrides = [word for word in shlex.split(text) if word != "--set"]
@@ -320,7 +320,7 @@ def test_wrong_settings_are_told_where_they_stand(
 
 
 def test_a_modules_folders_lie_below_its_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rules write them without it, for Snakemake puts it there itself; commands are told them whole."""
+    """The rules write them without it, for Snakemake puts it there itself; commands get them whole."""
     monkeypatch.chdir(tmp_path)
     tiny.write(tmp_path / "below" / "lessons" / SLUG)
     one = rule_inputs.read_state({"results": str(tmp_path / "site")}, {}, "below/")

@@ -28,12 +28,12 @@ def test_files_are_listed_with_their_bytes(tmp_path: Path) -> None:
 def test_the_step_writes_down_what_the_lesson_is(tmp_path: Path) -> None:
     """Its one file holds what `source` says, the worker's plan included, and the recipe as it was read."""
     work = tiny.made(tiny.repository(tmp_path), last="hash")
-    told, read = dict(work.source), reader.read(work.source_dir)
-    document = told.pop("document")
-    assert told == source_record.make_source_record(read)
-    again = reader.reopen(work.source_dir, {**told, "document": document})
+    source, read = dict(work.source), reader.read(work.source_dir)
+    document = source.pop("document")
+    assert source == source_record.make_source_record(read)
+    again = reader.reopen(work.source_dir, {**source, "document": document})
     assert (again.recipe, again.places, again.files) == (read.recipe, read.places, read.files)
-    assert told["plan"] == plan.plan_runs(read.recipe)
+    assert source["plan"] == plan.plan_runs(read.recipe)
 
 
 CHANGES = {

@@ -34,7 +34,7 @@ def test_the_recipe_names_those_that_there_are() -> None:
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_a_position_points_at_the_first_nan(name: str) -> None:
-    """As in numpy and PyTorch: what is not a number is found, and never passed over in silence."""
+    """As in numpy and PyTorch: what is not a number is pointed at, and never passed over in silence."""
     assert statistics.compute_statistic(name, np.array(NUMBERS["a NaN"])) == 1
 
 

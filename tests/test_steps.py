@@ -198,8 +198,8 @@ def test_a_mistake_is_handed_on(bench: Bench, step: str) -> None:
         bench.made()
     assert caught.value.message() == bench.failing[step].message()
     assert bench.ran == EVERY[: EVERY.index(step) + 1]
-    found = {name: steps.perform(bench.work, name) for name in EVERY}
-    assert {name: len(done.mistakes) for name, done in found.items()} == {
+    results = {name: steps.perform(bench.work, name) for name in EVERY}
+    assert {name: len(done.mistakes) for name, done in results.items()} == {
         name: 2 if name == step or step in steps.STEPS[name].after else 0 for name in EVERY
     }
     assert bench.ran[len(EVERY[: EVERY.index(step) + 1]) :] == [
@@ -251,7 +251,7 @@ def test_what_the_lesson_does_not_prove_is_not_kept(bench: Bench, error: LessonE
 
 
 def test_what_is_to_be_done_again_is_done(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Snakemake was told so (-F, -R): the steps that it names, each when it is asked for, and no other."""
+    """Where Snakemake is to do steps again (-F, -R): those that it names, each when it is asked for, and no other."""
     bench.ran.clear()
     assert not steps.perform(bench.work, "check", again=True).passed_over
     assert bench.ran == ["check"]
@@ -332,17 +332,18 @@ def test_it_is_known_whether_a_model_will_run(bench: Bench) -> None:
 def test_sweeping_keeps_the_present_state_and_the_last_few(bench: Bench) -> None:
     """However old the present one is; what is no state stays."""
     present = bench.work
-    room = present.folder.parent
+    states_dir = present.folder.parent
     for number in range(6):
-        (room / f"{number:016x}").mkdir()
-        os.utime(room / f"{number:016x}", (1000 + number, 1000 + number))
+        (states_dir / f"{number:016x}").mkdir()
+        os.utime(states_dir / f"{number:016x}", (1000 + number, 1000 + number))
     os.utime(present.folder, (1, 1))
     kept = {"cases.csv", "not-a-state", "f" * 17}
-    (room / "cases.csv").touch()
+    (states_dir / "cases.csv").touch()
     for name in kept - {"cases.csv"}:
-        (room / name).mkdir()
+        (states_dir / name).mkdir()
     steps.sweep_states(present)
-    assert {path.name for path in room.iterdir()} == {present.key, *kept, *(f"{number:016x}" for number in (3, 4, 5))}
+    latest = {f"{number:016x}" for number in (3, 4, 5)}
+    assert {path.name for path in states_dir.iterdir()} == {present.key, *kept, *latest}
     assert bench.made() == []
 
 

@@ -39,10 +39,10 @@ def test_every_run_that_differs_has_its_own_tensors() -> None:
     other = tiny.Maker(blobs)
     other.take(np.full((3, 3), 7, dtype=np.float32))
     captured["runs"]["off"]["values"][1] = other.values[0]
-    found = read(weights.pack_weights(captured))
-    assert set(found) == {"execution/part.line.weight", "experiment/part.line.weight", "case:off/part.line.weight"}
-    assert found["execution/part.line.weight"] == ("F32", [3, 3], (np.eye(3) * 2).ravel().tolist())
-    assert found["case:off/part.line.weight"] == ("F32", [3, 3], [7.0] * 9)
+    stored = read(weights.pack_weights(captured))
+    assert set(stored) == {"execution/part.line.weight", "experiment/part.line.weight", "case:off/part.line.weight"}
+    assert stored["execution/part.line.weight"] == ("F32", [3, 3], (np.eye(3) * 2).ravel().tolist())
+    assert stored["case:off/part.line.weight"] == ("F32", [3, 3], [7.0] * 9)
 
 
 @pytest.mark.parametrize(

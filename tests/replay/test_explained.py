@@ -28,8 +28,8 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     live = {"program": {"operations": sorted(families)}, "families": families}
     data = {"families": families, "cases": [job(bound(one)) for one in ALL]}
     parts = [DOCUMENT, *scripts.join_scripts(["machine", "explain"], live), HARNESS.read_text(encoding="utf-8")]
-    found: list[list[str]] = javascript_runner.run("\n".join(parts), data, folder=tmp_path_factory.mktemp("js"))
-    return found
+    results: list[list[str]] = javascript_runner.run("\n".join(parts), data, folder=tmp_path_factory.mktemp("js"))
+    return results
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -136,8 +136,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     data = {"cases": cases, "scripts": {name: operations.javascript([name]) for name in operations.TABLE}}
     harness = Path(__file__).parents[1].joinpath("js", "kernels.js").read_text(encoding="utf-8")
     script = operations.javascript(operations.kernels()) + harness
-    found: list[Any] = javascript_runner.run(script, data, folder=tmp_path_factory.mktemp("js"))
-    return found
+    results: list[Any] = javascript_runner.run(script, data, folder=tmp_path_factory.mktemp("js"))
+    return results
 
 
 def job(ready: operations.Bound) -> dict[str, Any]:

@@ -255,10 +255,10 @@ def given(capture: dict[str, Any], name: str, program: operations.Program) -> di
     return replay.collect_arrays(program, one, lambda number: recorded.decode_array(values[number], blobs))
 
 
-def arrays(told: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+def arrays(group: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
     """JSON arrays as numpy's."""
-    bare = {name: [float(v["float"]) if isinstance(v, dict) else v for v in x["values"]] for name, x in told.items()}
-    return {name: np.asarray(bare[name], dtype=x["dtype"]).reshape(x["shape"]) for name, x in told.items()}
+    bare = {name: [float(v["float"]) if isinstance(v, dict) else v for v in x["values"]] for name, x in group.items()}
+    return {name: np.asarray(bare[name], dtype=x["dtype"]).reshape(x["shape"]) for name, x in group.items()}
 
 
 def outputs(capture: dict[str, Any], name: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -296,8 +296,8 @@ def test_the_program_of_one_case_computes_the_other(name: str) -> None:
     program = built(capture).program
     if name == "views":  # the mask's count of elements decides nothing, so the program holds for both
         assert program == built(capture, "b").program
-    told = given(capture, "b", program)
-    values = operations.run_program(program, arrays(told["inputs"]), arrays(told["tensors"]))
+    live = given(capture, "b", program)
+    values = operations.run_program(program, arrays(live["inputs"]), arrays(live["tensors"]))
     assert largest_difference(values, outputs(capture, "b")) < SINGLE.get(name, 1e-13)
 
 
@@ -370,16 +370,16 @@ def test_batch_norm_in_training_updates_its_figures() -> None:
 
 def test_a_tensor_from_outside_is_not_repeated() -> None:
     """Numbers that went through numpy have no recorded origin."""
-    told = uncovered("return x + torch.from_numpy(x.numpy() * 2)")
-    assert told
-    assert any("outside" in reason for reason in told)
+    reasons = uncovered("return x + torch.from_numpy(x.numpy() * 2)")
+    assert reasons
+    assert any("outside" in reason for reason in reasons)
 
 
 def test_a_write_that_is_lost_reaches_other_views() -> None:
     """After an in-place operation that cannot be repeated, no view of its memory counts as known."""
-    told = uncovered("y = x.clone()\nv = y[0]\nv.erfinv_()\nreturn y + 1, y[1] * 2")
-    assert told[0] == "erfinv_@Model#0: erfinv is not in the operation table"
-    assert "add@Model#0: reads erfinv_@Model#0" in told
+    reasons = uncovered("y = x.clone()\nv = y[0]\nv.erfinv_()\nreturn y + 1, y[1] * 2")
+    assert reasons[0] == "erfinv_@Model#0: erfinv is not in the operation table"
+    assert "add@Model#0: reads erfinv_@Model#0" in reasons
 
 
 def test_float32_is_replayed_in_float64() -> None:
@@ -397,9 +397,9 @@ def test_a_changed_record_is_noticed() -> None:
     calls = capture["runs"]["a"]["calls"]
     made = [call for call in calls if call["kind"] == "op"]
     made[0]["out"], made[1]["out"] = made[1]["out"], made[0]["out"]
-    told = built(capture).certificate
-    assert not told.covered
-    assert [reason.split(" by ")[0] for reason in told.uncovered] == [
+    certificate = built(capture).certificate
+    assert not certificate.covered
+    assert [reason.split(" by ")[0] for reason in certificate.uncovered] == [
         "mul@Model#0: differs from the record",
         "add@Model#0: differs from the record",
     ]
@@ -408,23 +408,23 @@ def test_a_changed_record_is_noticed() -> None:
 def test_the_capture_has_one_certificate() -> None:
     """All runs together: the largest difference, every reason once, under the manifest's names."""
     runs = replay.replay_runs(model("recurrent"))
-    told = replay.certify_capture(runs)
-    assert told["covered"] is True
-    assert told["uncovered"] == []
+    certificate = replay.certify_capture(runs)
+    assert certificate["covered"] is True
+    assert certificate["uncovered"] == []
     each = [replayed.certificate.max_difference for replayed in runs.values()]
-    assert told["maxDifference"] == max(each)
+    assert certificate["maxDifference"] == max(each)
 
 
 def test_a_page_gets_what_it_needs_to_play() -> None:
     """One program for all cases, the common weights once, each case's inputs."""
     capture = model("recurrent")
     runs = replay.replay_runs(capture)
-    told = replay.make_live_program(capture, runs)
-    assert told is not None
-    assert told["program"] == replay.choose_program(capture, runs)
-    assert list(told["cases"]) == ["a", "b"]
-    assert told["cases"]["b"]["tensors"] == {}
-    assert set(told["tensors"]) >= {"encoder.weight_ih_l1_reverse", "cell.bias_hh"}
+    live = replay.make_live_program(capture, runs)
+    assert live is not None
+    assert live["program"] == replay.choose_program(capture, runs)
+    assert list(live["cases"]) == ["a", "b"]
+    assert live["cases"]["b"]["tensors"] == {}
+    assert set(live["tensors"]) >= {"encoder.weight_ih_l1_reverse", "cell.bias_hh"}
     assert replay.make_live_program(capture, runs, limit=10) is None
 
 
@@ -482,8 +482,8 @@ def test_any_mix_of_views_and_writes_is_repeated(chosen: list[tuple[str, int, in
             line = f"{names[-1]} = {line}"
         lines.append(line)
     lines.append(f"return [v * 1 for v in ({', '.join(names)},)]")
-    told = built(captured(simple("\n".join(lines)), {"x": [4, 4]})).certificate
-    assert told.uncovered == ()
+    certificate = built(captured(simple("\n".join(lines)), {"x": [4, 4]})).certificate
+    assert certificate.uncovered == ()
 
 
 def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
@@ -536,9 +536,9 @@ def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
 def test_a_write_through_a_view_is_seen_by_the_whole() -> None:
     """`y = x[0]; y += 1` changes what is read from x afterwards."""
     one, modules, values = hand_made()
-    told = replay.replay_run(one, modules, values.__getitem__)
-    assert told.certificate == replay.Certificate(True, 0.0, ())
-    seen = operations.run_program(told.program, {"x": [[0.0, 0.0], [6.0, 4.0]]}, {})
+    replayed = replay.replay_run(one, modules, values.__getitem__)
+    assert replayed.certificate == replay.Certificate(True, 0.0, ())
+    seen = operations.run_program(replayed.program, {"x": [[0.0, 0.0], [6.0, 4.0]]}, {})
     assert seen["4:"].tolist() == [[2.0, 2.0], [12.0, 8.0]]
 
 
@@ -576,9 +576,9 @@ def test_the_record_tells_which_view_was_read() -> None:
     one |= {"calls": [calls[0], calls[1], calls[4]], "values": [shape] * 4}
     calls[0] |= {"layer": "t@M#0", "op": "torch.t", "args": [{"tensor": 0, "from": [["input", "x"]]}]}
     calls[4] |= {"args": [read, 2], "out": {"tensor": 3}}
-    told = replay.replay_run(one, modules, values.__getitem__)
-    assert told.certificate == replay.Certificate(True, 0.0, ())
-    assert operations.run_program(told.program, {"x": [[0, 1], [2, 3]]}, {})["2:"].tolist() == [[2, 4], [6, 8]]
+    replayed = replay.replay_run(one, modules, values.__getitem__)
+    assert replayed.certificate == replay.Certificate(True, 0.0, ())
+    assert operations.run_program(replayed.program, {"x": [[0, 1], [2, 3]]}, {})["2:"].tolist() == [[2, 4], [6, 8]]
     del read["born"]
     (reason,) = replay.replay_run(one, modules, values.__getitem__).certificate.uncovered
     assert reason.startswith("mul@M#0: reads through one of several views")
@@ -588,8 +588,8 @@ def test_a_read_of_unknown_origin_is_refused() -> None:
     """A tensor without a source is never taken from the record."""
     one, modules, values = hand_made()
     one["calls"][4]["args"][0]["from"] = []
-    told = replay.replay_run(one, modules, values.__getitem__).certificate
-    assert told.uncovered == ("mul@M#0: reads a tensor of unknown origin",)
+    certificate = replay.replay_run(one, modules, values.__getitem__).certificate
+    assert certificate.uncovered == ("mul@M#0: reads a tensor of unknown origin",)
 
 
 @pytest.mark.parametrize(

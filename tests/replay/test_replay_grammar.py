@@ -69,6 +69,6 @@ def test_replaying_a_random_module_equals_running_it(steps: list[tuple[str, int,
     assert built.certificate.uncovered == ()
     assert built.certificate.max_difference is not None
     assert built.certificate.max_difference < 1e-12
-    told = replaying.given(capture, "b", built.program)
-    values = operations.run_program(built.program, replaying.arrays(told["inputs"]), replaying.arrays(told["tensors"]))
+    live = replaying.given(capture, "b", built.program)
+    values = operations.run_program(built.program, replaying.arrays(live["inputs"]), replaying.arrays(live["tensors"]))
     assert replaying.largest_difference(values, replaying.outputs(capture, "b")) < 1e-12
