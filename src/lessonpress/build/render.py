@@ -6,7 +6,6 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from lessonpress.lesson.recipe import Recipe, Recording
 from lessonpress.lesson.records import Cases, Graph, MutantVerdict, SourceRecord, Verdict
 from lessonpress.replay import replay
 from lessonpress.revision import bundle, identity, manifest, provenance, schema, weights
-from lessonpress.revision.schema import Manifest, Prepared, PublishedFile
+from lessonpress.revision.schema import Manifest, PublishedFile
 from lessonpress.web.page import binding, expressions, graphs, lesson_page, program, prose_check, rendering, volatile
 from lessonpress.web.page.page_data import Live
 from lessonpress.worker import recorded
@@ -56,7 +55,7 @@ def render_revision(
     body = manifest.make_manifest(
         read.recipe, source, captured, executed, cases, checks, replay.certify_capture(replayed),
         canonical_json.digest(stored), own_graphs, code_digest.digest_step("render"),
-        cast("Prepared | None", trained_weights.describe_provenance(read, source["plan"])),
+        trained_weights.describe_provenance(read, source["plan"]),
     )  # fmt: skip
     picture = draw_picture(executed, read.recipe.title)
     steps = replay.choose_program(captured, replayed)

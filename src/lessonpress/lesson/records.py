@@ -37,6 +37,7 @@ __all__ = [
     "Hex64",
     "Host",
     "InputSpec",
+    "KeptWeights",
     "Layer",
     "LessonFile",
     "LineNumber",
@@ -47,6 +48,7 @@ __all__ = [
     "Nested",
     "NotNegative",
     "Plan",
+    "Prepared",
     "Real",
     "RecipeDocument",
     "RecordPlan",
@@ -129,6 +131,39 @@ class Host(TypedDict):
     system: str
     kernel: str
     user: int
+
+
+# -- trained weights --------------------------------------------------------------------------------------------
+
+
+class KeptWeights(TypedDict):
+    """The model as it was at one moment of its training."""
+
+    name: str
+    figures: dict[str, float | int]
+
+
+class Prepared(TypedDict):
+    """How the weights that runs start from were made, where they are not as initialised.
+
+    `lines` counts the steps that the training reported, `first` and `last` are their figures; `runs` says by run which
+    weights it starts from; `changedSince` names what is no longer as it was when they were made.
+    """
+
+    file: str
+    function: str
+    seed: int
+    torch: str
+    lines: Count
+    first: dict[str, float | int] | None
+    last: dict[str, float | int] | None
+    kept: list[KeptWeights]
+    weightsSha256: Hex64
+    madeFrom: Hex64
+    changedSince: list[str]
+    runs: dict[str, str]
+    initialisation: NotRequired[str | None]
+    tolerance: NotRequired[Tolerance | None]
 
 
 # -- cases and verdicts --------------------------------------------------------------------------------------------

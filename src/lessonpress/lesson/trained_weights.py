@@ -20,6 +20,7 @@ from lessonpress.lesson import plan, reader
 from lessonpress.lesson.recipe import Id, Record
 
 if TYPE_CHECKING:
+    from lessonpress.lesson import records
     from lessonpress.worker.records import Plan, TrainingPlan
 
 RECORD, WEIGHTS = "prepared.json", "prepared.safetensors"
@@ -169,15 +170,16 @@ def warn_if_outdated(read: reader.Lesson) -> str | None:
             f"run `lessonpress prepare {read.recipe.slug}` to make them again.")  # fmt: skip
 
 
-def describe_provenance(read: reader.Lesson, planned: Plan) -> dict[str, Any] | None:
-    """What the manifest says of the weights that the lesson's runs start from; None where they are as drawn."""
+def describe_provenance(read: reader.Lesson, planned: Plan) -> records.Prepared | None:
+    """What the manifest says of the weights that the lesson's runs start from; None where they are as initialised."""
     record, task = read_record(read), planned["prepare"]
     if record is None or task is None:
         return None
     return {
         "file": task["file"], "function": task["function"], "seed": record.seed, "torch": record.torch,
         "initialisation": record.initialisation, "lines": record.lines, "first": record.first, "last": record.last,
-        "kept": [entry.model_dump() for entry in record.kept], "weightsSha256": record.weights,
+        "kept": [{"name": entry.name, "figures": dict(entry.figures)} for entry in record.kept],
+        "weightsSha256": record.weights,
         "madeFrom": canonical_json.digest_of(record.madeFrom.model_dump()), "changedSince": find_changes(read, record),
         "runs": {run["id"]: run["weights"] for run in planned["runs"] if run["weights"]},
         "tolerance": task["tolerance"],

@@ -22,6 +22,7 @@ from lessonpress.lesson.records import (
     Hex64,
     Host,
     Layer,
+    Prepared,
     TensorType,
     Tolerance,
     Verdict,
@@ -143,36 +144,6 @@ class Execution(TypedDict):
     seed: int
     deterministic: bool
     dtype: NotRequired[str | None]
-
-
-class KeptWeights(TypedDict):
-    """The model as it was at one moment of its training."""
-
-    name: str
-    figures: dict[str, float | int]
-
-
-class Prepared(TypedDict):
-    """How the weights that runs start from were made, where they are not as initialised.
-
-    `lines` counts the steps that the training reported, `first` and `last` are their figures; `runs` says by run which
-    weights it starts from; `changedSince` names what is no longer as it was when they were made.
-    """
-
-    file: str
-    function: str
-    seed: int
-    torch: str
-    lines: Count
-    first: dict[str, float | int] | None
-    last: dict[str, float | int] | None
-    kept: list[KeptWeights]
-    weightsSha256: Hex64
-    madeFrom: Hex64
-    changedSince: list[str]
-    runs: dict[str, str]
-    initialisation: NotRequired[str | None]
-    tolerance: NotRequired[Tolerance | None]
 
 
 class Provenance(TypedDict):

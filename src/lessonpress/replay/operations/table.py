@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lessonpress.replay.operations.kinds import Array, Unsupported, settle, sized
 
+Value: TypeAlias = Any  # what a kernel takes: an array, a plain value, nested lists of them, or how a step holds these
+Named: TypeAlias = Mapping[str, Value]  # arguments by name
 Kernel = Callable[..., Any]
-Rewritten = tuple[str, list[Any], dict[str, Any]]
+Rewritten = tuple[str, list[Value], dict[str, Value]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Operation:
     writes: bool = False  # the kernel itself writes into its first argument
     layer: bool = False  # a leaf module: its kernel takes weights and constructor parameters first
     variadic: str | None = None  # the parameter that takes all positional arguments from its place on
-    options: Mapping[str, Any] = field(default_factory=dict)  # a leaf module's constructor defaults
+    options: Named = field(default_factory=dict)  # a leaf module's constructor defaults
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def plain_name(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def resolve(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+def resolve(name: str, args: Sequence[Value], kwargs: Named) -> Bound:
     """Find the row of a call and put its arguments in the row's order.
 
     A name that ends in `_` is the plain operation whose result is then written into the first argument.
@@ -139,7 +141,7 @@ def resolve(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
     return Bound(row, _bind_arguments(row, given, named), inplace and not row.view and not row.writes)
 
 
-def _tidy_arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _tidy_arguments(kwargs: Named) -> dict[str, Value]:
     """Named arguments in the table's spelling, without those that do not change a value."""
     kept = {_NAMES.get(k, k): v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     if kept.get("out") is None:
@@ -147,7 +149,7 @@ def _tidy_arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _bind_arguments(row: Operation, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _bind_arguments(row: Operation, args: list[Value], kwargs: dict[str, Value]) -> tuple[Value, ...]:
     """All arguments in the row's order; Unsupported when the kernel's signature does not take them."""
     if row.variadic is not None:
         at = row.parameters.index(row.variadic)
@@ -215,14 +217,14 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
     return perform(bound, bound.args)
 
 
-def call_layer(name: str, weights: Mapping[str, Array], params: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+def call_layer(name: str, weights: Mapping[str, Array], params: Named, *args: Value, **kwargs: Value) -> Any:
     """Run a leaf module's row: its weights by the module's own names, its constructor's parameters, its inputs."""
     bound = resolve_layer(name, weights, params, args, kwargs)
     return perform(bound, bound.args)
 
 
 def resolve_layer(
-    name: str, weights: Mapping[str, Any], params: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    name: str, weights: Named, params: Named, args: Sequence[Value], kwargs: Named
 ) -> Bound:
     """Find a leaf module's row; `params` need only hold what differs from torch's defaults.
 
