@@ -1,8 +1,8 @@
-"""`python -m tests.processors [--quick] [MODEL …]`: the table of what differs between processors.
+"""`python -m tests.processors [--quick | --identities] [MODEL …]`: the table of what differs between processors.
 
 Exit code 1 where an x86-64 processor gives another byte than this machine for what must be the same, or another
 architecture differs by more than it may. `--quick` leaves out what takes longest: the trainings of lessons, and the
-whole way of three lessons from source to identity.
+whole way of three lessons from source to identity; `--identities` is that way alone.
 """
 
 from __future__ import annotations
@@ -85,19 +85,25 @@ def whole_way(slug: str, model: str, scratch: Path) -> int:
     return int(ours != theirs) + int(" 0 out of tolerance" not in compared)
 
 
+def table(models: Sequence[str], scratch: Path, *, trainings: bool) -> int:
+    """Everything that is computed, on one processor after another; how many faults."""
+    asked = requests(trainings=trainings)
+    ours = collect(rig.started(rig.HERE), asked, scratch)
+    print(f"{rig.HERE}: {len(ours)} arrays; compared with it, byte by byte:", flush=True)
+    failed = sum(other_model(name, ours, asked, scratch) for name in models)
+    return failed + other_architecture(ours, asked, scratch)
+
+
 def main() -> int:
-    """Print the table."""
+    """Print the table, and the identities of some lessons."""
     models = [word for word in sys.argv[1:] if not word.startswith("-")] or list(rig.MODELS)
-    quick = "--quick" in sys.argv[1:]
-    asked = requests(trainings=not quick)
+    quick, alone = "--quick" in sys.argv[1:], "--identities" in sys.argv[1:]
+    failed = 0
     with tempfile.TemporaryDirectory(prefix="processors-") as folder:
-        scratch = Path(folder)
-        ours = collect(rig.started(rig.HERE), asked, scratch)
-        print(f"{rig.HERE}: {len(ours)} arrays; compared with it, byte by byte:", flush=True)
-        failed = sum(other_model(name, ours, asked, scratch) for name in models)
-        failed += other_architecture(ours, asked, scratch)
+        if not alone:
+            failed += table(models, Path(folder), trainings=not quick)
         for n, slug in enumerate([] if quick else list(rig.lessons())[::EVERY]):
-            failed += whole_way(slug, models[n % len(models)], scratch)
+            failed += whole_way(slug, models[n % len(models)], Path(folder))
     return int(failed > 0)
 
 
