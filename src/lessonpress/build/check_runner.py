@@ -118,4 +118,4 @@ def _require_checks(checks: Any) -> None:
 def _require_number(value: Any) -> None:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not known and not (isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity")):
-        raise capture.Malformed(f"{value!r:.40} is no number")
+        raise capture.Malformed(f"{value!r:.40} is not a number")

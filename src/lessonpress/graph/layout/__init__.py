@@ -41,7 +41,7 @@ def place_graph(
     """Lay out the published graph, in pixels rounded to a tenth, with the modules in `collapsed` drawn as boxes.
 
     Three or more equal collapsed neighbours become one box. Raises ValueError for ids that occur twice, a missing
-    parent, a connection that does not join two leaves, or a collapsed id that is no module.
+    parent, a connection that does not join two leaves, or a collapsed id that is not a module.
     """
     view = make_view(nest.read_nest(layers, connections), collapsed)
     levels, ways = build_levels(view)

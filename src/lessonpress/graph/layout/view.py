@@ -56,10 +56,10 @@ class View:
 def make_view(nest: Nest, collapsed: frozenset[str]) -> View:
     """Find what is visible of a graph when the modules in `collapsed` are folded up.
 
-    Raises ValueError for a collapsed id that is no module of the graph.
+    Raises ValueError for a collapsed id that is not a module of the graph.
     """
     if strange := sorted(module for module in collapsed if not nest.children.get(module)):
-        raise ValueError(f"{strange[0]!r} cannot be collapsed: it is no module with layers inside")
+        raise ValueError(f"{strange[0]!r} cannot be collapsed: it is not a module with layers inside")
     rows = find_rolls(nest, collapsed)
     leader = {member: first for first, row in rows.items() for member in row}
     home = {}

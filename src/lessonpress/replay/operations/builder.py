@@ -114,7 +114,7 @@ class Builder:
             self.writers.add(step.call)
 
     def _precision(self, number: int) -> float:
-        """What the recorded dtype of a value lets one expect: a wider tolerance below float64."""
+        """The tolerance for a value by its recorded dtype: wider below float64."""
         dtype = self.run["values"][number]["dtype"]
         return TOLERANCE.get(dtype, COARSE) if "float" in dtype and dtype != self.run["dtype"] else self.limit
 

@@ -166,7 +166,7 @@ def _bind_arguments(row: Operation, args: list[Value], kwargs: dict[str, Value])
 
 @cache
 def _read_signature(kernel: Callable[..., Any]) -> inspect.Signature:
-    """What a kernel takes; asked again for every call of every run."""
+    """What a kernel takes; kept, because every call of every run needs it."""
     return inspect.signature(kernel)
 
 
