@@ -5,6 +5,8 @@ unexport PYTHONPATH
 export PYTHONUNBUFFERED := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
+# One process of tests more than there are cores, since tests also wait: for servers, for a time limit, for a disk.
+PROCESSES = $(shell expr $$(nproc) + 1)
 .PHONY: help setup system publish lint test fast bench determinism processors rulegraph schemas reference standards api clean
 
 help: ## Say what there is to make
@@ -39,10 +41,10 @@ lint: setup ## Static checks
 	@bash scripts/lint.sh
 
 test: system lint ## All but the benchmarks; pytest comes last, its summary is the last line
-	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+	@$(PY) -m pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder
 
 fast: setup ## The tests without torch, a browser or Snakemake: less than a minute on two cores
-	@$(PY) -m pytest --fast -q --numprocesses auto --maxprocesses 4
+	@$(PY) -m pytest --fast -q --numprocesses $(PROCESSES)
 
 bench: setup ## Measure
 	@$(PY) benchmarks/suite.py

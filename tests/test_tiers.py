@@ -65,10 +65,10 @@ def test_every_folder_of_tests_has_its_tier(project: Path) -> None:
 
 
 def test_make_fast_uses_the_switch(project: Path) -> None:
-    """In as many processes as there are cores."""
+    """In several processes."""
     [command] = re.findall(r"^fast:.*\n\t@(.*)$", (project / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert "--fast" in command
-    assert "--numprocesses auto" in command
+    assert "--numprocesses" in command
 
 
 @pytest.fixture(scope="module")

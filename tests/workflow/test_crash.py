@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
 ]
 
-CRASHES = os.environ.get("LESSONPRESS_CRASHES") or str(tiers.amount(6, 200))
+CRASHES = os.environ.get("LESSONPRESS_CRASHES") or str(tiers.amount(3, 200))
 SPREAD = int(CRASHES.replace("all", "1000000"))  # points of the whole chain
 CHAIN = min(SPREAD, 1000)
 POINTS = max(3, SPREAD // 2 if SPREAD > 10 else 0)  # points of `publish` and of `site`
@@ -331,7 +331,7 @@ def test_a_run_may_be_killed_at_any_moment(edited: Site, tmp_path: Path) -> None
         assert sum(pool.map(tried, range(CHAIN))) > CHAIN / 2  # else it was killed when all was done
 
 
-@pytest.mark.parametrize("command", list(steps.STEPS))
+@pytest.mark.parametrize("command", tiers.some(steps.STEPS, 2))
 def test_a_step_may_be_killed_anywhere(edited: Site, tmp_path: Path, command: str) -> None:
     """After SIGKILL at any call that a typed step makes below work/, the next plain run finishes."""
     house = fresh(edited, tmp_path / "before")
@@ -341,8 +341,11 @@ def test_a_step_may_be_killed_anywhere(edited: Site, tmp_path: Path, command: st
     assert killed(given, make_command(command, TINY), tmp_path, "work", EACH) > 0.8 - 1 / EACH
 
 
-@pytest.mark.parametrize("error", ["ENOSPC", "EACCES"])
-@pytest.mark.parametrize("command", ["publish", "site"])
+@pytest.mark.parametrize(("command", "error"), [
+    ("publish", "ENOSPC"), ("site", "EACCES"),
+    pytest.param("publish", "EACCES", marks=pytest.mark.nightly),
+    pytest.param("site", "ENOSPC", marks=pytest.mark.nightly),
+])  # fmt: skip
 def test_a_refusing_disk_is_one_clear_message(
     publishing: Site, renewing: Site, tmp_path: Path, command: str, error: str
 ) -> None:
