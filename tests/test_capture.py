@@ -17,7 +17,7 @@ from lessonpress.core import canonical_json
 from lessonpress.graph import drawing, graph, layout
 from lessonpress.sandbox import capture
 from lessonpress.worker import recorded
-from tests import tiny
+from tests import tiers, tiny
 
 PLAN = tiny.plan()
 FILES = {"model.py": b"\n".join([b"x" * 24] * 9)}
@@ -120,7 +120,7 @@ def doubled(holder: Any, key: Any) -> None:
 CHANGES = st.one_of(JUNK.map(replaced), st.just(removed), st.just(doubled))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=tiers.amount(300, 1500))
 @given(st.sampled_from(PLACES[1:]), CHANGES)
 def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> None:
     """Whatever part is replaced, removed or doubled: Malformed, or everything in it can still be read."""
@@ -132,7 +132,7 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
     read_whole(found)
 
 
-@settings(max_examples=500)
+@settings(max_examples=tiers.amount(100, 500))
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=3),

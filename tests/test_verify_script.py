@@ -81,7 +81,7 @@ def test_planted_bytecode_would_run_by_itself(folder: Path) -> None:
     assert ran.exists()
 
 
-@pytest.mark.parametrize("script", [("verify.py", "--digests"), ("run.py",)])
+@pytest.mark.parametrize("script", [("verify.py", "--digests"), pytest.param(("run.py",), marks=pytest.mark.workflow)])
 def test_planted_bytecode_does_not_run(folder: Path, script: tuple[str, ...]) -> None:
     """Neither verify.py nor run.py, however it ends here, reads bytecode that lies in the folder."""
     ran = plant_bytecode(folder, "model.py")
