@@ -32,22 +32,22 @@ def answer() -> dict[str, Any]:
 ANSWER = answer()
 
 
-def read_whole(found: dict[str, Any]) -> None:
-    """What every later room does first: every array of every run, and canonical bytes."""
-    assert canonical_json.compact(found).encode()
-    for run in recorded.Runs(found).values():
+def read_whole(answer: dict[str, Any]) -> None:
+    """What every later module does first: every array of every run, and canonical bytes."""
+    assert canonical_json.compact(answer).encode()
+    for run in recorded.Runs(answer).values():
         for value in run.run["values"]:
-            array = recorded.decode_array(value, found["blobs"])
+            array = recorded.decode_array(value, answer["blobs"])
             assert array.shape == tuple(value["shape"])
-            assert array.nbytes == len(base64.b64decode(found["blobs"][value["blob"]]))
+            assert array.nbytes == len(base64.b64decode(answer["blobs"][value["blob"]]))
         for call in run.run["calls"]:
             assert call["inside"] is None or call["inside"] < len(run.run["calls"])
-    drawn = graph.build_graph(found)
+    drawn = graph.build_graph(answer)
     assert {c["source"] for c in drawn["connections"]} <= {layer["id"] for layer in drawn["layers"]}
-    for path, module in found["modules"].items():
+    for path, module in answer["modules"].items():
         steps = 0
         while module["parent"] is not None:
-            module, steps = found["modules"][module["parent"]], steps + 1
+            module, steps = answer["modules"][module["parent"]], steps + 1
             assert steps <= len(path) + 1
 
 
@@ -126,10 +126,10 @@ def test_a_changed_answer_is_refused_or_consistent(path: tuple[Any, ...], change
     """Whatever part is replaced, removed or doubled: Malformed, or everything in it can still be read."""
     forged = mutated(ANSWER, path, change)
     try:
-        found = capture.validate(forged, PLAN, FILES)
+        answer = capture.validate(forged, PLAN, FILES)
     except capture.Malformed:
         return
-    read_whole(found)
+    read_whole(answer)
 
 
 @settings(max_examples=tiers.amount(100, 500))
@@ -159,6 +159,7 @@ def place(forged: dict[str, Any]) -> dict[str, Any]:
 
 
 FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "an operation of no layer": lambda a: a["runs"]["execution"]["calls"][1].update(layer=""),
     "a shape that is larger than the bytes": lambda a: value(a).update(shape=[2, 4]),
     "a shape that is smaller than the bytes": lambda a: value(a).update(shape=[2, 2]),
     "a negative size": lambda a: value(a).update(shape=[-2, -3]),
@@ -222,7 +223,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forged_answer_is_refused(forgery: str) -> None:
-    """What a lesson could write in the worker's place is found out before anything reads it."""
+    """What a lesson could write in the worker's place is noticed before anything reads it."""
     forged = copy.deepcopy(ANSWER)
     FORGERIES[forgery](forged)
     with pytest.raises(capture.Malformed):
@@ -326,10 +327,10 @@ def test_only_strict_json_is_read(line: bytes) -> None:
 def test_any_bytes_are_json_or_malformed(line: bytes) -> None:
     """No bytes whatever make the reader raise anything else; what it reads can be written again."""
     try:
-        found = capture.loads(line)
+        answer = capture.loads(line)
     except capture.Malformed:
         return
-    assert canonical_json.compact(found).encode()
+    assert canonical_json.compact(answer).encode()
 
 
 def test_good_json_is_read() -> None:

@@ -10,7 +10,7 @@ from lessonpress.core.errors import LessonError, WrongUsage
 from lessonpress.core.settings import Config, Limits, Site
 
 
-def told(path: Path, text: str) -> str:
+def message_of(path: Path, text: str) -> str:
     """The message that a settings file earns, without its folder."""
     path.write_text(text, encoding="utf-8")
     with pytest.raises(LessonError) as caught:
@@ -71,12 +71,12 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
 )
 def test_what_is_no_setting_is_one_message(tmp_path: Path, text: str, message: str) -> None:
     """File, line, key, what stood there and what may."""
-    assert told(tmp_path / "settings.yaml", text).startswith(message)
+    assert message_of(tmp_path / "settings.yaml", text).startswith(message)
 
 
-def test_several_mistakes_are_told_together(tmp_path: Path) -> None:
+def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     """A curator mends all of them in one go."""
-    assert told(tmp_path / "settings.yaml", "lesons: x\nwrk: y\n").count("unknown key") == 2
+    assert message_of(tmp_path / "settings.yaml", "lesons: x\nwrk: y\n").count("unknown key") == 2
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
@@ -138,12 +138,12 @@ def test_a_larger_workflow_has_a_section_of_ours(tmp_path: Path) -> None:
     assert (read.work, read.limits.wall_seconds, read.results) == ("scratch", 5, "results")
     file.write_text("lessonpress: {}\nsamples: [a]\n")
     assert config.read(file) == Config()
-    assert told(file, "lessonpress: scratch\n").startswith("settings.yaml:1: lessonpress: unknown key; ")
+    assert message_of(file, "lessonpress: scratch\n").startswith("settings.yaml:1: lessonpress: unknown key; ")
 
 
-def test_a_mistake_in_the_section_is_told_at_its_line(tmp_path: Path) -> None:
+def test_a_mistake_in_the_section_is_reported_at_its_line(tmp_path: Path) -> None:
     """With all the keys that lead to it."""
-    message = told(tmp_path / "settings.yaml", SECTION.replace("wall_seconds: 5", "wall_second: 5"))
+    message = message_of(tmp_path / "settings.yaml", SECTION.replace("wall_seconds: 5", "wall_second: 5"))
     assert message.startswith("settings.yaml:5: lessonpress.limits.wall_second: unknown key; known here: ")
     assert message.endswith("Did you mean wall_seconds?")
 
@@ -169,7 +169,7 @@ def test_a_file_that_was_edited_is_read_again(tmp_path: Path) -> None:
         (["results=work", "work=results"], Config(results="work", work="results")),
     ],
 )
-def test_settings_can_be_told_on_the_command_line(overrides: list[str], expected: Config) -> None:
+def test_settings_can_be_given_on_the_command_line(overrides: list[str], expected: Config) -> None:
     """Each by its keys; a text stays a text, and all of them together must be settings."""
     assert config.override(Config(), overrides) == expected
 

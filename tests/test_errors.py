@@ -1,4 +1,4 @@
-"""How a mistake is told: where, what was seen, what was expected, what to do."""
+"""How a mistake is reported: where, what was seen, what was expected, what to do."""
 
 import pickle
 
@@ -22,7 +22,7 @@ def test_a_mistake_is_one_line(parts: tuple[str, ...], text: str) -> None:
 
 
 def test_several_mistakes_are_a_line_each() -> None:
-    """What was found together is told together, each mistake with its own place."""
+    """What was noticed together is reported together, each mistake with its own place."""
     both = LessonErrors([LessonError("a:1", "one"), LessonError("a:2", "two")])
     assert both.message() == "a:1: one.\na:2: two."
     assert str(both) == both.message()

@@ -70,7 +70,7 @@ def test_what_torch_can_make_is_good(spec: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("spec", "path", "seen"), BAD, ids=lambda part: str(part)[:40])
-def test_what_torch_cannot_make_is_told(spec: dict[str, Any], path: tuple[str | int, ...], seen: str) -> None:
+def test_what_torch_cannot_make_is_reported(spec: dict[str, Any], path: tuple[str | int, ...], seen: str) -> None:
     """One fault, at its place inside the spec."""
     (fault,) = input_specs.find_faults(spec)
     assert fault.path == path

@@ -54,12 +54,12 @@ mutants:
 
 
 def read(folder: Path) -> None:
-    """Everything that is found out without running the lesson."""
+    """Everything that is noticed without running the lesson."""
     source_record.make_source_record(reader.read(folder))
 
 
 def mistake(folder: Path, recipe: str, **files: str) -> str:
-    """The message that a recipe earns, its places told from the lesson's folder on."""
+    """The message that a recipe earns, its places given from the lesson's folder on."""
     tiny.write(folder / "echo", recipe=recipe, **{"checks": "", **files})
     with pytest.raises(LessonError) as caught:
         read(folder / "echo")
@@ -337,14 +337,14 @@ MISTAKES = {
 def test_a_mistake_in_the_recipe_is_one_message(tmp_path: Path, name: str) -> None:
     """File, line, key; what stood there; what was expected; what to do about it."""
     old, new, message = MISTAKES[name]
-    told = mistake(tmp_path, changed(old, new)).splitlines()
-    assert told[0].startswith(message) or any(line.startswith(message) for line in told)
-    assert all(re.match(r"echo/lesson\.yaml:\d+: ", line) for line in told)
+    messages = mistake(tmp_path, changed(old, new)).splitlines()
+    assert messages[0].startswith(message) or any(line.startswith(message) for line in messages)
+    assert all(re.match(r"echo/lesson\.yaml:\d+: ", line) for line in messages)
 
 
 @pytest.mark.parametrize("slug", ["diff", "good", "logs", "site", "verify"])
 def test_a_lesson_is_not_called_like_a_folder_of_ours(tmp_path: Path, slug: str) -> None:
-    """Its room would be the folder in which logs, receipts or reports lie."""
+    """Its work folder would be the folder in which logs, receipts or reports lie."""
     echo = tiny.write(tmp_path / "echo")
     text = (echo / "lesson.yaml").read_text(encoding="utf-8").replace("slug: echo", f"slug: {slug}")
     (echo / "lesson.yaml").write_text(text, encoding="utf-8")
@@ -352,22 +352,22 @@ def test_a_lesson_is_not_called_like_a_folder_of_ours(tmp_path: Path, slug: str)
         reader.read(echo.rename(tmp_path / slug))
 
 
-def test_a_shared_mistake_is_told_once(tmp_path: Path) -> None:
+def test_a_shared_mistake_is_reported_once(tmp_path: Path) -> None:
     """Three runs that inherit one wrong input are one mistake."""
-    told = mistake(
+    messages = mistake(
         tmp_path, changed("    x: {fill: 2}", "    x: {shape: [2, 2], values: [1, 2, 3]}\n    y: {literal: 1}")
     )
-    assert told.count("\n") == 0
+    assert messages.count("\n") == 0
 
 
-def test_all_mistakes_are_told_at_once_in_the_files_order(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once_in_the_files_order(tmp_path: Path) -> None:
     """A curator sees the whole list, top to bottom."""
     recipe = (
         FULL.replace("title: Echo", "titel: Echo")
         .replace("fill: ones", "fill: gauss")
         .replace("value: sum", "value: 1")
     )
-    lines = [int(found) for found in re.findall(r"lesson\.yaml:(\d+)", mistake(tmp_path, recipe))]
+    lines = [int(number) for number in re.findall(r"lesson\.yaml:(\d+)", mistake(tmp_path, recipe))]
     assert lines == sorted(lines)
     assert set(lines) >= {3, 7, 29}
 
@@ -391,7 +391,7 @@ def test_a_folder_without_a_recipe_is_no_lesson(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_is_no_text_is_one_message(tmp_path: Path) -> None:
-    """Bytes that are no UTF-8 are told with their position."""
+    """Bytes that are no UTF-8 are reported with their position."""
     folder = tiny.write(tmp_path / "echo")
     (folder / "lesson.yaml").write_bytes(b"title: \xff\n")
     with pytest.raises(LessonError, match="byte 7 is no UTF-8"):

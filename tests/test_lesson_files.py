@@ -81,7 +81,7 @@ def test_the_digest_is_of_names_and_bytes(folder: Path, change: str) -> None:
 
 
 def test_no_two_sets_of_files_look_alike() -> None:
-    """A name that contains what separates names and contents is told from two files."""
+    """A name that contains what separates names and contents is kept apart from two files."""
     one, two = "1" * 64, "2" * 64
     assert lesson_files.digest([("a", one), ("b", two)]) != lesson_files.digest([(f"a{one}\nb", two)])
     assert lesson_files.digest([("a", "1b"), ("c", two)]) != lesson_files.digest([("a", "1"), ("bc", two)])
@@ -108,7 +108,7 @@ def test_a_file_that_is_too_large_is_not_read(folder: Path, monkeypatch: pytest.
     assert dict(lesson_files.entries(folder))["data"] == "101 bytes"
 
 
-def test_a_file_that_cannot_be_read_is_told_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_is_kept_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stops no other lesson; once it can be read the state is another one."""
 
     def refused(*_: object) -> None:

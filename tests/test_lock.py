@@ -69,19 +69,19 @@ def test_a_claim_of_somebody_who_is_gone_is_taken_away(tmp_path: Path, left: str
 
 
 @pytest.mark.parametrize(
-    "told",
+    "owner",
     [f"{os.uname().nodename} {os.getpid()}", "elsewhere 1", "", "half"],
     ids=["here", "elsewhere", "none", "half"],
 )
-def test_a_claim_of_somebody_who_works_is_respected(tmp_path: Path, told: str) -> None:
+def test_a_claim_of_somebody_who_works_is_respected(tmp_path: Path, owner: str) -> None:
     """Alive here, unknown elsewhere, or just being written: it stays."""
     claim = tmp_path / lock.CLAIM
-    claim.write_text(told)
+    claim.write_text(owner)
     assert not lock._forgotten(claim)
-    assert claim.read_text() == told
+    assert claim.read_text() == owner
 
 
-def test_other_refusals_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_refusals_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that fails is no file system without locks."""
 
     def fail(*_: Any) -> None:

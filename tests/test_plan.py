@@ -131,8 +131,8 @@ def test_every_value_becomes_strict_json(value: object) -> None:
 
 def test_numbers_that_are_none_are_named() -> None:
     """The worker reads them back from these words."""
-    found = plan.to_json([float("nan"), float("inf"), -float("inf"), 1.5])
-    assert found == [{"float": "NaN"}, {"float": "Infinity"}, {"float": "-Infinity"}, 1.5]
+    values = plan.to_json([float("nan"), float("inf"), -float("inf"), 1.5])
+    assert values == [{"float": "NaN"}, {"float": "Infinity"}, {"float": "-Infinity"}, 1.5]
 
 
 def test_the_tiny_lessons_plan_says_what_is_cut_out() -> None:
@@ -159,16 +159,16 @@ def test_weights_are_those_of_the_innermost_word(
     execution: str | None, experiment: str | None, case: str | None, planned: list[str | None]
 ) -> None:
     """A case before the experiment before the execution; `drawn` and silence everywhere mean what the seed draws."""
-    told = recipe(prepare={}, experiment={"weights": experiment, "cases": [{"id": "a", "weights": case}]})
-    told = told.model_copy(update={"execution": told.execution.model_copy(update={"weights": execution})})
-    assert [run["weights"] for run in plan.plan_runs(told)["runs"]] == planned
+    whole = recipe(prepare={}, experiment={"weights": experiment, "cases": [{"id": "a", "weights": case}]})
+    whole = whole.model_copy(update={"execution": whole.execution.model_copy(update={"weights": execution})})
+    assert [run["weights"] for run in plan.plan_runs(whole)["runs"]] == planned
 
 
 @pytest.mark.parametrize(("own", "experiment", "seed"), [(None, None, 4), (None, 9, 9), (7, 9, 7)])
 def test_training_begins_with_the_weights_that_the_cases_draw(own: Any, experiment: Any, seed: int) -> None:
     """Its seed is its own, or the experiment's, or the execution's."""
-    told = recipe(prepare={"seed": own}, experiment={"seed": experiment, "cases": [{"id": "a"}]})
-    task = plan.plan_runs(told)["prepare"]
+    whole = recipe(prepare={"seed": own}, experiment={"seed": experiment, "cases": [{"id": "a"}]})
+    task = plan.plan_runs(whole)["prepare"]
     assert task["seed"] == seed
     assert (task["file"], task["function"], task["mode"]) == ("model.py", "prepare", "train")
     assert plan.plan_runs(recipe())["prepare"] is None

@@ -63,10 +63,10 @@ def read(text: str) -> python_ast.Source:
     return python_ast.read(text.encode(), "x/model.py")
 
 
-def test_classes_functions_imports_and_calls_are_told() -> None:
+def test_classes_functions_imports_and_calls_are_reported() -> None:
     """Each with its line; calls by their full names, whatever the file calls a module."""
-    told = read(TEXT)
-    [base], [check] = told.classes, told.functions
+    source = read(TEXT)
+    [base], [check] = source.classes, source.functions
     assert (base.name, base.line, base.bases) == ("Base", 11, ("Other",))
     forward = base.methods["forward"]
     assert forward.docstring == "Say."
@@ -74,14 +74,14 @@ def test_classes_functions_imports_and_calls_are_told() -> None:
         "POSITIONAL_ONLY", "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD",
     ]  # fmt: skip
     assert (check.name, check.line, check.decorated) == ("check_it", 18, True)
-    assert {(each.module, each.optional) for each in told.imports} == {
+    assert {(each.module, each.optional) for each in source.imports} == {
         ("time", False), ("numpy", False), ("os", False), ("pandas", True),
     }  # fmt: skip
-    assert {(each.name, each.line, each.arguments) for each in told.calls} == {
+    assert {(each.name, each.line, each.arguments) for each in source.calls} == {
         ("time.time", 14, 0), ("numpy.random.default_rng", 14, 1), ("os.urandom", 14, 1),
     }  # fmt: skip
-    assert told.may_have("pandas")
-    assert not told.may_have("Other")
+    assert source.may_have("pandas")
+    assert not source.may_have("Other")
 
 
 def test_after_a_star_import_any_name_may_be_there() -> None:
@@ -101,7 +101,7 @@ def test_after_a_star_import_any_name_may_be_there() -> None:
         ("a" + "+a" * 200_000, "x/model.py: this is no Python: maximum recursion depth"),
     ],
 )
-def test_what_is_no_python_is_told_with_its_line(text: str, message: str) -> None:
+def test_what_is_no_python_is_reported_with_its_line(text: str, message: str) -> None:
     """One message, no traceback."""
     with pytest.raises(LessonError) as caught:
         read(text)
@@ -120,6 +120,6 @@ def test_a_doubtful_escape_is_no_mistake() -> None:
 
 def test_an_import_is_borne_where_a_missing_package_is() -> None:
     """By who catches its exception, and where only a checker of types reads it; any other `try` bears nothing."""
-    told = read(BORNE).imports
-    assert {each.module for each in told if each.optional} == {"a", "b", "c", "d", "e"}
-    assert {each.module for each in told if not each.optional} == {"typing", "contextlib", "f", "g", "h"}
+    source = read(BORNE).imports
+    assert {each.module for each in source if each.optional} == {"a", "b", "c", "d", "e"}
+    assert {each.module for each in source if not each.optional} == {"typing", "contextlib", "f", "g", "h"}

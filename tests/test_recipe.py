@@ -42,8 +42,8 @@ def test_every_key_and_every_part_is_described() -> None:
     """An editor that completes a key says what it means."""
     for name, part in {"recipe": SCHEMA, **SCHEMA["$defs"]}.items():
         assert part.get("description") or "enum" in part, name
-        for key, told in part.get("properties", {}).items():
-            assert told.get("description", "").endswith("."), f"{name}.{key}"
+        for key, field in part.get("properties", {}).items():
+            assert field.get("description", "").endswith("."), f"{name}.{key}"
 
 
 TYPES = ["unknown key", "unknown key deep inside", "unknown key of a case", "unknown key of an axis", "missing key",

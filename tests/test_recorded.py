@@ -67,7 +67,7 @@ def test_an_address_is_read(text: str, base: str, picks: tuple[str | int, ...], 
     ],
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
-    """Broken brackets, quotes and numbers are told as such."""
+    """Broken brackets, quotes and numbers are reported as such."""
     with pytest.raises(recorded.NoSuchAddress):
         recorded.parse(text)
 
@@ -126,8 +126,8 @@ def test_plain_paths_need_no_quotes(plain: str) -> None:
 )
 def test_an_address_finds_its_array(address: str, expected: Any) -> None:
     """Inputs, calls, aliases, picks, parameters and outputs, with the numbers that numpy gives."""
-    found = runs()["one"][address]
-    assert np.array_equal(found, expected)
+    array = runs()["one"][address]
+    assert np.array_equal(array, expected)
     assert address in runs()["one"]
 
 
@@ -147,7 +147,7 @@ def test_an_address_finds_its_array(address: str, expected: Any) -> None:
         ("input:batch", "holds no single array", None),
     ],
 )
-def test_what_matches_nothing_is_told_with_the_nearest(address: str, why: str, nearest: str | None) -> None:
+def test_what_matches_nothing_is_reported_with_the_nearest(address: str, why: str, nearest: str | None) -> None:
     """The message says why, and what there is that looks most like it."""
     with pytest.raises(recorded.NoSuchAddress) as caught:
         runs()["one"][address]
@@ -184,7 +184,7 @@ def test_calls_of_different_shapes_are_not_stacked() -> None:
         recorded.Runs(captured)["one"]["part.line#*"]
 
 
-def test_a_run_that_is_none_is_told() -> None:
+def test_a_run_that_is_none_is_reported() -> None:
     """A misspelt case in a check names the runs there are."""
     with pytest.raises(recorded.NoSuchAddress, match="'ones' is no run; runs: execution, one, two, off"):
         runs()["ones"]
@@ -206,8 +206,8 @@ def test_bfloat16_widens_exactly(number: float) -> None:
     """A bfloat16 is the upper half of a float32."""
     upper = struct.pack("<f", number)[2:]
     blob = {"b": base64.b64encode(upper).decode()}
-    found = recorded.decode_array({"dtype": "bfloat16", "shape": [1], "blob": "b"}, blob)
-    assert found.astype("<f4").tobytes()[2:] == upper
+    array = recorded.decode_array({"dtype": "bfloat16", "shape": [1], "blob": "b"}, blob)
+    assert array.astype("<f4").tobytes()[2:] == upper
 
 
 @pytest.mark.parametrize(

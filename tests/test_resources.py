@@ -1,4 +1,4 @@
-"""What lessonpress carries beside its code is found in the repository and in an installed package alike."""
+"""What lessonpress carries beside its code is there in the repository and in an installed package alike."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from lessonpress.core.errors import LessonError
 
 
 def test_files_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
-    """The repository's folder is found; inside a package it is preferred; without either the error names it."""
+    """The repository's folder is taken; inside a package it is preferred; without either the error names it."""
     assert resources.path("templates") == project / "templates"
     assert resources.snakefile() == project / "Snakefile"
     monkeypatch.setattr(resources, "PACKAGE", tmp_path / "lib" / "python" / "lessonpress")
@@ -23,6 +23,6 @@ def test_files_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_rules_environment_is_this_version(project: Path) -> None:
-    """Where Snakemake is told to make environments, the rules run the lessonpress that they came with."""
+    """Where Snakemake is reported to make environments, the rules run the lessonpress that they came with."""
     [*_, pip] = YAML(typ="safe").load((project / "workflow" / "envs" / "lessonpress.yaml").read_text())["dependencies"]
     assert pip == {"pip": [f"lessonpress=={__version__}"]}

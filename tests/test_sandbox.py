@@ -41,17 +41,17 @@ def program(code: str) -> str:
 
 
 def run(
-    room: Path, monkeypatch: pytest.MonkeyPatch, code: str, *, isolation: Isolation = OPEN,
+    work_dir: Path, monkeypatch: pytest.MonkeyPatch, code: str, *, isolation: Isolation = OPEN,
     layers: sandbox.Layers = BARE, **limits: Any,
 ) -> sandbox.WorkerResult:  # fmt: skip
     """Run a small module under small limits: it can `say` a value, or write on `fd` as it likes."""
-    (room / "probe_module.py").write_text(program(code))
-    (room / "empty").mkdir(exist_ok=True)
+    (work_dir / "probe_module.py").write_text(program(code))
+    (work_dir / "empty").mkdir(exist_ok=True)
     # The child's own environment has no PYTHONPATH; a test's module has to come from somewhere.
     own = child.environment
-    monkeypatch.setattr(child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(room)})
+    monkeypatch.setattr(child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(work_dir)})
     limited = LIMITS.model_copy(update=limits)
-    return sandbox.run("probe_module", ["one", str(room)], room / "empty", limited, isolation, layers=layers)
+    return sandbox.run("probe_module", ["one", str(work_dir)], work_dir / "empty", limited, isolation, layers=layers)
 
 
 def test_whole_lines_are_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,8 +64,8 @@ def test_whole_lines_are_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ended.confinement.limits["wall_seconds"] == 60
 
 
-def test_lines_are_told_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole lines only, without their mark, while the process still runs; what has no mark is told to nobody."""
+def test_lines_are_reported_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole lines only, without their mark, while the process still runs; what has no mark is passed to nobody."""
     heard: list[bytes] = []
     alive = tmp_path / "alive"
     seen: list[bool] = []
@@ -154,7 +154,7 @@ def test_open_files_of_the_caller_are_closed(tmp_path: Path, monkeypatch: pytest
         ("os.close(fd); channel.say(1)", {}, "the process could not answer, because its answer channel was closed"),
     ],
 )  # fmt: skip
-def test_why_there_is_no_answer_is_told(
+def test_why_there_is_no_answer_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outer: Any, code: str, limits: dict[str, int], reason: str
 ) -> None:
     """Each limit and each end by its name, with bubblewrap around the worker and without.
@@ -206,11 +206,11 @@ def test_the_size_in_memory_can_be_asked_for() -> None:
 def test_files_and_descriptors_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scratch file cannot fill the disk, and there are no core files."""
     code = (
-        "import resource\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\ntold = []\n"
-        "try: open('big', 'wb', buffering=0).write(b'x' * (2 << 20)) == 1 << 20 or told.append('whole')\n"
+        "import resource\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nreport = []\n"
+        "try: open('big', 'wb', buffering=0).write(b'x' * (2 << 20)) == 1 << 20 or report.append('whole')\n"
         "except OSError: pass\n"
-        "try: [open('/dev/null') for _ in range(99)]\nexcept OSError as error: told.append(error.errno)\n"
-        "told.append(resource.getrlimit(resource.RLIMIT_CORE)[0])\nsay(told)"
+        "try: [open('/dev/null') for _ in range(99)]\nexcept OSError as error: report.append(error.errno)\n"
+        "report.append(resource.getrlimit(resource.RLIMIT_CORE)[0])\nsay(report)"
     )
     assert run(tmp_path, monkeypatch, code).lines == (b"[24, 0]",)
 
@@ -247,27 +247,27 @@ def test_a_worker_does_not_outlive_a_supervisor_that_is_killed(tmp_path: Path, o
     code = (
         "import sys\nfrom pathlib import Path\nfrom lessonpress import sandbox as supervise\n"
         "from lessonpress.core.settings import Isolation, Limits\n"
-        f"room, own = Path({str(tmp_path)!r}), supervise.child.environment\n"
-        "supervise.child.environment = lambda scratch: {**own(scratch), 'PYTHONPATH': str(room)}\n"
+        f"work_dir, own = Path({str(tmp_path)!r}), supervise.child.environment\n"
+        "supervise.child.environment = lambda scratch: {**own(scratch), 'PYTHONPATH': str(work_dir)}\n"
         f"outer = Isolation(minimum='posix-basic', bubblewrap={outer!r})\n"
-        "supervise.run('sleeper', [str(room)], room, Limits(), outer, layers=supervise.Layers(()))\n"
+        "supervise.run('sleeper', [str(work_dir)], work_dir, Limits(), outer, layers=supervise.Layers(()))\n"
     )
     around = {**os.environ, "TMPDIR": str(tmp_path)}  # a killed process cannot tidy up
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, env=around)
-    found = []
+    pids = []
     for _ in range(600):  # a loaded machine starts processes slowly
         time.sleep(0.1)
-        if found := [one.pid for one in process_tree.descendants(parent.pid) if _runs(one.pid, b"sleeper")]:
+        if pids := [one.pid for one in process_tree.descendants(parent.pid) if _runs(one.pid, b"sleeper")]:
             break
     time.sleep(0.3)
     parent.kill()
     parent.wait()
     for _ in range(600):  # far less than it would sleep
-        if not any(_runs(pid, b"sleeper") for pid in found):
+        if not any(_runs(pid, b"sleeper") for pid in pids):
             break
         time.sleep(0.1)
-    assert found
-    assert not any(_runs(pid, b"sleeper") for pid in found)
+    assert pids
+    assert not any(_runs(pid, b"sleeper") for pid in pids)
 
 
 def _runs(pid: int, word: bytes) -> bool:
@@ -313,7 +313,7 @@ def test_a_minimum_that_this_machine_lacks_is_refused(tmp_path: Path, monkeypatc
 def test_less_isolation_than_could_be_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A curator on a system without these layers is told, and is not told again for every lesson."""
+    """A curator on a system without these layers is warned, and is not warned again for every lesson."""
     monkeypatch.setattr(sandbox, "_WARNED", set())
     for _ in range(2):
         run(tmp_path, monkeypatch, "say(1)")
@@ -324,17 +324,17 @@ def test_less_isolation_than_could_be_is_said_once(
 def test_what_applied_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Profile, layers, limits, kernel and what the worker tried before lesson code ran."""
     ended = run(tmp_path, monkeypatch, "say(1)", isolation=Isolation(minimum="posix-basic"), layers=sandbox.ALL)
-    told = ended.isolation()
-    assert json.loads(json.dumps(told)) == told
-    assert told["ended"] == "answered"
-    assert told["limits"] == ended.confinement.limits
-    assert set(told["probe"]) == {"own", "read", "write", "connect", "fork", "exec"}
-    assert told["uid"] == os.getuid()
-    assert bool(told["landlock"]) == bool(landlock.level())
-    if landlock.level() and told["seccomp"]:
-        assert told["profile"] == confine.PROFILES[-1]
-        assert set(told["probe"].values()) == {"allowed", "denied"}
-    assert bool(told["namespaces"]) == bool(bubblewrap.wrap_command([], tmp_path, Isolation()))
+    report = ended.isolation()
+    assert json.loads(json.dumps(report)) == report
+    assert report["ended"] == "answered"
+    assert report["limits"] == ended.confinement.limits
+    assert set(report["probe"]) == {"own", "read", "write", "connect", "fork", "exec"}
+    assert report["uid"] == os.getuid()
+    assert bool(report["landlock"]) == bool(landlock.level())
+    if landlock.level() and report["seccomp"]:
+        assert report["profile"] == confine.PROFILES[-1]
+        assert set(report["probe"].values()) == {"allowed", "denied"}
+    assert bool(report["namespaces"]) == bool(bubblewrap.wrap_command([], tmp_path, Isolation()))
 
 
 def test_profiles_need_every_part_of_themselves() -> None:
@@ -345,8 +345,8 @@ def test_profiles_need_every_part_of_themselves() -> None:
     for layer in ("privileges", "seccomp"):
         assert confine.profile({**good, layer: None}) == "posix-basic"
     assert confine.profile({**good, "landlock": None}) == "linux-seccomp"
-    for deed, found in [("write", "allowed"), ("connect", "failed"), ("exec", "allowed"), ("own", "denied")]:
-        assert confine.profile({**good, "probe": {**good["probe"], deed: found}}) == "posix-basic"
+    for deed, outcome in [("write", "allowed"), ("connect", "failed"), ("exec", "allowed"), ("own", "denied")]:
+        assert confine.profile({**good, "probe": {**good["probe"], deed: outcome}}) == "posix-basic"
     assert confine.profile({**good, "probe": {**good["probe"], "read": "allowed"}}) == "linux-seccomp"
 
 

@@ -39,8 +39,8 @@ def ended() -> int:
 def test_a_killed_process_leaves_a_folder_that_the_next_one_removes(place: Path) -> None:
     """Nothing can be done when the kill comes; whoever keeps servers next tidies up, and then after itself."""
     code = (f"import os, tempfile; tempfile.tempdir = {str(place)!r}\n"
-            "from lessonpress.sandbox import scratch_dirs as rooms\n"
-            "with rooms.opened() as folder: os.kill(os.getpid(), 9)")  # fmt: skip
+            "from lessonpress.sandbox import scratch_dirs\n"
+            "with scratch_dirs.open_scratch_dir() as folder: os.kill(os.getpid(), 9)")  # fmt: skip
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     [old] = place.iterdir()
     with scratch_dirs.open_scratch_dir() as mine:

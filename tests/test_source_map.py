@@ -40,7 +40,7 @@ def test_every_key_knows_its_line(path: source_map.Path, line: int) -> None:
 
 
 def test_a_missing_key_points_at_its_parent() -> None:
-    """What does not stand in the file is told at the nearest line that does."""
+    """What does not stand in the file is reported at the nearest line that does."""
     placed = yaml_reader.read(TEXT, "x.yaml")
     assert placed.line(("cases", 0, "inputs", "mood", "fill")) == 5
     assert placed.line(("nothing",)) == 1
@@ -77,9 +77,9 @@ def test_a_path_is_spelled_as_people_write_it() -> None:
 )
 def test_scalars_follow_yaml_1_2(text: str, value: object) -> None:
     """`1e-3` is a number, `yes` is a word, a date stays text."""
-    found = yaml_reader.read(text, "x.yaml").value
-    assert found == value
-    assert type(found) is type(value)
+    value_read = yaml_reader.read(text, "x.yaml").value
+    assert value_read == value
+    assert type(value_read) is type(value)
 
 
 def test_nan_is_a_number() -> None:
@@ -158,9 +158,9 @@ def test_a_huge_file_is_refused_before_it_is_read() -> None:
 @given(st.text(max_size=60))
 def test_any_text_is_values_or_one_message(text: str) -> None:
     """No text whatever makes the reader raise anything but its own error."""
-    told = "x.yaml: good"
+    message = "x.yaml: good"
     try:
         yaml_reader.read(text, "x.yaml")
     except LessonError as error:
-        told = error.message()
-    assert told.startswith("x.yaml")
+        message = error.message()
+    assert message.startswith("x.yaml")

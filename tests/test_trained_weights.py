@@ -38,7 +38,7 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def told(folder: Path) -> str:
+def message_of(folder: Path) -> str:
     """The message that a lesson earns before anything runs."""
     with pytest.raises(LessonError) as caught:
         source_record.make_source_record(reader.read(folder))
@@ -57,10 +57,10 @@ def test_what_is_stored_is_source(folder: Path) -> None:
 
 def test_the_record_reads_back_as_it_was_written(folder: Path) -> None:
     """Reading and writing prepared.json changes no byte, so that preparing twice leaves git quiet."""
-    found = trained_weights.read_record(reader.read(folder))
-    assert found is not None
-    assert found.text() == (folder / "prepared.json").read_text(encoding="utf-8")
-    assert not trained_weights.store(folder, found, (folder / "prepared.safetensors").read_bytes())
+    record = trained_weights.read_record(reader.read(folder))
+    assert record is not None
+    assert record.text() == (folder / "prepared.json").read_text(encoding="utf-8")
+    assert not trained_weights.store(folder, record, (folder / "prepared.safetensors").read_bytes())
 
 
 def untrained(folder: Path) -> None:
@@ -113,11 +113,11 @@ MISTAKES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_before_anything_runs(folder: Path, name: str) -> None:
+def test_a_mistake_is_reported_before_anything_runs(folder: Path, name: str) -> None:
     """Where, what was seen, what to do."""
     break_it, message = MISTAKES[name]
     break_it(folder)
-    assert told(folder).startswith(message)
+    assert message_of(folder).startswith(message)
 
 
 def stored(folder: Path, data: bytes) -> None:
@@ -134,7 +134,7 @@ def test_weights_that_cannot_be_read_are_one_message(
 ) -> None:
     """Before anything runs, and before a training is repeated to be compared with them."""
     stored(folder, data)
-    assert told(folder).startswith("prepared.safetensors: this cannot be read: ")
+    assert message_of(folder).startswith("prepared.safetensors: this cannot be read: ")
     monkeypatch.setattr(train, "run_training", lambda *given: pytest.fail("it was trained"))
     with pytest.raises(LessonError, match=r"prepared\.safetensors: this cannot be read: .* prepare tiny-fit"):
         train.repeat_training(Config(lessons=str(folder.parent)), SLUG)
@@ -144,13 +144,14 @@ def test_weights_that_are_no_numbers_are_refused(folder: Path) -> None:
     """A training never stores them, so somebody else did: nothing could be said of what a model does with them."""
     whole = (folder / "prepared.safetensors").read_bytes()
     stored(folder, whole[:-8] + b"\xff" * 8)  # NaN in every width
-    assert re.match(r"prepared\.safetensors: [\w./]+(, [\w./]+)* hold NaN or an infinity; finite numbers", told(folder))
+    expected = r"prepared\.safetensors: [\w./]+(, [\w./]+)* hold NaN or an infinity; finite numbers"
+    assert re.match(expected, message_of(folder))
 
 
 def test_weights_without_a_training_are_refused(tmp_path: Path) -> None:
     """A recipe that asks for weights by name says how they are made; `drawn` needs nothing."""
     recipe = tiny.RECIPE.replace("execution:\n", "execution:\n  weights: NAME\n")
-    assert "lesson.yaml:6: execution.weights: the weights 'late' are asked for; `prepare:` says" in told(
+    assert "lesson.yaml:6: execution.weights: the weights 'late' are asked for; `prepare:` says" in message_of(
         tiny.write(tmp_path / "echo", recipe=recipe.replace("NAME", "late")))  # fmt: skip
     source_record.make_source_record(reader.read(tiny.write(tmp_path / "echo", recipe=recipe.replace("NAME", "drawn"))))
 
@@ -174,9 +175,9 @@ def test_weights_older_than_their_source_earn_a_warning(folder: Path, name: str)
     if change:
         edit(folder / change[0], change[1], change[2])
     read = reader.read(folder)
-    found = trained_weights.read_record(read)
-    assert found is not None
-    assert trained_weights.find_changes(read, found) == outdated
+    record = trained_weights.read_record(read)
+    assert record is not None
+    assert trained_weights.find_changes(read, record) == outdated
     config = Config(lessons=str(folder.parent), work=str(folder.parents[1] / "work"))
     _, warning = source_record.hash_lesson(folder)
     words = f"prepared.json: these weights were made before {', '.join(outdated)} changed; run `lessonpress prepare "
@@ -187,9 +188,9 @@ def test_weights_older_than_their_source_earn_a_warning(folder: Path, name: str)
 def test_both_files_are_written_or_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that refuses the second file leaves the first as it was, and nothing beside them."""
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    found = trained_weights.read_record(reader.read(folder))
-    assert found is not None
-    other, write = found.model_copy(update={"lines": 7}), atomic_io.write
+    record = trained_weights.read_record(reader.read(folder))
+    assert record is not None
+    other, write = record.model_copy(update={"lines": 7}), atomic_io.write
 
     def full(path: Path, content: bytes | str) -> None:
         if "json" in path.name:

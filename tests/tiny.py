@@ -1,4 +1,4 @@
-"""A tiny lesson in a scratch repository, and a hand-made capture, for the tests of the parent's rooms."""
+"""A tiny lesson in a scratch repository, and a hand-made capture, for the tests of the parent's modules."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def words(mistakes: Iterable[LessonError]) -> list[str]:
 
 
 def verdict(measured: float = 0.5, *, sentence: str = "It adds up.", mutants: Sequence[Any] = (BROKEN,)) -> Any:
-    """What was found out by the one check of `CHECKS`."""
+    """What was measured by the one check of `CHECKS`."""
     evidence = {"id": "check_it", "sentence": sentence, "measured": measured, "bound": 1.0, "sense": "<=", "line": 7}
     return {**check.make_verdict(evidence), "mutants": list(mutants)}
 
@@ -273,7 +273,7 @@ def plan() -> dict[str, Any]:
     """The plan of which `capture` is the answer."""
     keys = ("kind", "seed", "dtype", "mode")
     runs = [
-        {"id": name, **{key: told[key] for key in keys}, "inputs": [["batch", {}]]}
-        for name, told in capture()["runs"].items()
+        {"id": name, **{key: run[key] for key in keys}, "inputs": [["batch", {}]]}
+        for name, run in capture()["runs"].items()
     ]
     return {"runs": runs}

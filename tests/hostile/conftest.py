@@ -24,20 +24,20 @@ PEOPLE = ("root", "nobody") if os.getuid() == 0 else ("user",)
 class Person:
     """A runner of attacks with the rights of one user, started anew when an attack has ended it."""
 
-    def __init__(self, name: str, room: Path) -> None:
-        self.name, self.room = name, room
-        self.python = str(_installed(room)) if name == "nobody" else sys.executable
+    def __init__(self, name: str, work_dir: Path) -> None:
+        self.name, self.work_dir = name, work_dir
+        self.python = str(_installed(work_dir)) if name == "nobody" else sys.executable
         for folder in ("worlds", "temporary"):
-            (room / folder).mkdir()
+            (work_dir / folder).mkdir()
             if name == "nobody":
-                os.chown(room / folder, NOBODY, NOBODY)
+                os.chown(work_dir / folder, NOBODY, NOBODY)
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if self.name == "nobody" else {}
         environment = {
-            "PATH": os.environ["PATH"], "TMPDIR": str(self.room / "temporary"), "SECRET": world.SECRET,
-            "WORLDS": str(self.room / "worlds"), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
+            "PATH": os.environ["PATH"], "TMPDIR": str(self.work_dir / "temporary"), "SECRET": world.SECRET,
+            "WORLDS": str(self.work_dir / "worlds"), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
         }  # fmt: skip
         return subprocess.Popen(
             [self.python, "-m", "tests.hostile.runner"], cwd=PROJECT, env=environment, stdin=subprocess.PIPE,
@@ -74,19 +74,19 @@ class Person:
 @pytest.fixture(scope="session", params=PEOPLE)
 def person(request: pytest.FixtureRequest) -> Iterator[Person]:
     """Everybody who runs the corpus."""
-    room = Path(tempfile.mkdtemp(prefix="lessonpress-hostile-"))
-    room.chmod(0o755)
-    someone = Person(request.param, room)
+    work_dir = Path(tempfile.mkdtemp(prefix="lessonpress-hostile-"))
+    work_dir.chmod(0o755)
+    someone = Person(request.param, work_dir)
     try:
         yield someone
     finally:
         someone.end()
-        shutil.rmtree(room)
+        shutil.rmtree(work_dir)
 
 
-def _installed(room: Path) -> Path:
+def _installed(work_dir: Path) -> Path:
     """An interpreter that another user can run: this one, or where its folder is private, one with the same files."""
-    python = room / "python"
+    python = work_dir / "python"
     (python / "bin").mkdir(parents=True)
     base = Path(sys.base_prefix)
     _copied(Path(os.path.realpath(sys.executable)), python / "bin" / "python3")
@@ -95,7 +95,7 @@ def _installed(room: Path) -> Path:
         _copied(library, python / "lib" / library.name)
     shutil.copytree(base / "lib" / version, python / "lib" / version, copy_function=_copied,
                     ignore=shutil.ignore_patterns("site-packages", "dist-packages", "test", "__pycache__"))  # fmt: skip
-    environment = room / "environment"
+    environment = work_dir / "environment"
     (environment / "bin").mkdir(parents=True)
     (environment / "bin" / "python").symlink_to(python / "bin" / "python3")
     (environment / "pyvenv.cfg").write_text(f"home = {python / 'bin'}\n")

@@ -1,7 +1,7 @@
-"""`python deeds.py SPEC`: applies chosen layers to itself and tries one deed after the other; tells each one's errno.
+"""`python deeds.py SPEC`: applies chosen layers to itself and tries one deed after the other; prints each one's errno.
 
-SPEC is JSON: `{"source", "layers", "abi", "room"}`. A deed that succeeds tells null. Standard library only, so that a
-table of many layers costs milliseconds a row. It never runs a program: it asks for one that is none.
+SPEC is JSON: `{"source", "layers", "abi", "work_dir"}`. A deed that succeeds prints null. Standard library only, so
+that a table of many layers costs milliseconds a row. It never runs a program: it asks for one that is none.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ sys.path.insert(0, SPEC["source"])
 
 from lessonpress.worker import confine, kernel, landlock, seccomp  # noqa: E402  # the path is known only now
 
-ROOM = SPEC["room"]
+WORK_DIR = SPEC["work_dir"]
 
 
 def made(deed: Callable[[], Any]) -> str | None:
@@ -41,13 +41,13 @@ def connect(family: socket.AddressFamily, kind: socket.SocketKind, to: Any) -> N
 
 def reading(name: str = "own") -> int:
     """A descriptor that can only read; where even that is denied, Landlock's answer is the deed's."""
-    return os.open(f"{ROOM}/{name}", os.O_RDONLY)
+    return os.open(f"{WORK_DIR}/{name}", os.O_RDONLY)
 
 
 def handle() -> None:
     """Ask for a file's number, which needs no right on the file."""
-    libc, room = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(b"\x80", 136)
-    if libc.name_to_handle_at(-100, ROOM.encode(), room, ctypes.byref(ctypes.c_int()), 0) < 0:
+    libc, handle = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(b"\x80", 136)
+    if libc.name_to_handle_at(-100, WORK_DIR.encode(), handle, ctypes.byref(ctypes.c_int()), 0) < 0:
         raise OSError(ctypes.get_errno(), "")
 
 
@@ -60,19 +60,19 @@ def fork() -> None:
 
 
 DEEDS: dict[str, Callable[[], Any]] = {
-    "control": lambda: open(f"{ROOM}/own", "rb").close(),
+    "control": lambda: open(f"{WORK_DIR}/own", "rb").close(),
     "nothing": lambda: open("/dev/null", "wb").close(),
-    "read": lambda: open(f"{ROOM}/private", "rb").close(),
-    "list": lambda: os.listdir(ROOM),
+    "read": lambda: open(f"{WORK_DIR}/private", "rb").close(),
+    "list": lambda: os.listdir(WORK_DIR),
     "supervisor": lambda: open(f"/proc/{os.getppid()}/environ", "rb").close(),
-    "write": lambda: open(f"{ROOM}/own", "r+b").close(),
-    "make": lambda: open(f"{ROOM}/new", "wb").close(),
-    "folder": lambda: os.mkdir(f"{ROOM}/folder"),
-    "truncate": lambda: os.truncate(f"{ROOM}/own", 1),
-    "move": lambda: os.rename(f"{ROOM}/moved", f"{ROOM}/below/moved"),
-    "permissions": lambda: os.chmod(f"{ROOM}/own", 0o644),
-    "times": lambda: os.utime(f"{ROOM}/own", (1, 1)),
-    "exec": lambda: os.execv(f"{ROOM}/program", ["program"]),
+    "write": lambda: open(f"{WORK_DIR}/own", "r+b").close(),
+    "make": lambda: open(f"{WORK_DIR}/new", "wb").close(),
+    "folder": lambda: os.mkdir(f"{WORK_DIR}/folder"),
+    "truncate": lambda: os.truncate(f"{WORK_DIR}/own", 1),
+    "move": lambda: os.rename(f"{WORK_DIR}/moved", f"{WORK_DIR}/below/moved"),
+    "permissions": lambda: os.chmod(f"{WORK_DIR}/own", 0o644),
+    "times": lambda: os.utime(f"{WORK_DIR}/own", (1, 1)),
+    "exec": lambda: os.execv(f"{WORK_DIR}/program", ["program"]),
     "fork": fork,
     "tcp": lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", SPEC["port"])),
     "udp": lambda: connect(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", SPEC["port"])),
@@ -105,7 +105,7 @@ def main() -> None:
         confine.drop_privileges()
     if "landlock" in layers:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-        landlock.apply([f"{ROOM}/own", "/proc/self", "/dev/null"], SPEC["abi"])
+        landlock.apply([f"{WORK_DIR}/own", "/proc/self", "/dev/null"], SPEC["abi"])
     if "seccomp" in layers:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         seccomp.apply(seccomp.WRITING if "landlock" in layers else ())

@@ -64,7 +64,7 @@ def _message(config: Config, folder: Path, attack: attacks.Attack) -> str | None
 
 def main() -> None:
     """Serve until the input ends."""
-    told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # nothing but answers goes out
     weak = sandbox.Layers(())
     strong = sandbox.ALL
@@ -75,8 +75,8 @@ def main() -> None:
             sandbox.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
             # Without kept servers every attack has a process that was started for it alone.
             sandbox._kept = standing if wanted.pop("kept") else None
-            told.write(json.dumps(attempt(**wanted)) + "\n")
-            told.flush()
+            answers.write(json.dumps(attempt(**wanted)) + "\n")
+            answers.flush()
         sandbox._kept = standing
 
 

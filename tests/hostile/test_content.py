@@ -153,9 +153,9 @@ def pages(config: Config) -> Iterator[tuple[Path, str]]:
 def test_pages_hold_only_our_own_elements(published: Config) -> None:
     """No element, handler, style or address in any page comes from what the lesson says."""
     for path, text in pages(published):
-        found = Page(text)
-        assert {tag for tag, _ in found.elements} <= OURS, path
-        for tag, attributes in found.elements:
+        page = Page(text)
+        assert {tag for tag, _ in page.elements} <= OURS, path
+        for tag, attributes in page.elements:
             assert not [name for name in attributes if name.startswith("on") or name == "style"], (path, tag)
             assert tag != "img" or re.fullmatch(r"[./\w-]+/preview\.svg", attributes["src"]), path
             assert re.match(r"https://|#|data:,$|[\w./%-]+$|$", attributes.get("href", "")), (path, attributes)
@@ -235,7 +235,7 @@ def test_bundled_files_stay_in_their_folder(published: Config) -> None:
 
 
 @pytest.mark.hostile
-def test_a_traceback_is_told_without_its_escapes(published: Config, tmp_path: Path) -> None:
+def test_a_traceback_is_reported_without_its_escapes(published: Config, tmp_path: Path) -> None:
     """What a lesson prints and raises cannot colour, move or reorder the terminal of the person who runs it."""
     deed = 'print("\\x1b[2J\\u202eout"); raise ValueError("\\x1b[31m\\x9b1m\\u202e")'
     model = tiny.MODEL.replace("return x + 1", deed)
@@ -299,15 +299,15 @@ TOO_MUCH = {
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_too_much_is_refused_at_its_line(tmp_path: Path, name: str) -> None:
     """A text, number or document beyond what a page can show is one message with a line, soon."""
-    text, told = TOO_MUCH[name]
+    text, expected = TOO_MUCH[name]
     with pytest.raises(LessonError) as caught:
         source_record.make_source_record(reader.read(tiny.write(tmp_path / "echo", recipe=tiny.RECIPE + text)))
-    assert told in caught.value.message()
+    assert expected in caught.value.message()
     assert re.search(r"lesson\.yaml:\d+", caught.value.message())
     assert len(caught.value.message()) < 50_000
 
 
-def test_many_mistakes_are_told_in_part(tmp_path: Path) -> None:
+def test_many_mistakes_are_reported_in_part(tmp_path: Path) -> None:
     """Ten thousand wrong keys are a message that a person can read."""
     text = tiny.RECIPE + f"steps: [{'{x: 1},' * 5_000}]\n"
     with pytest.raises(LessonError) as caught:
@@ -334,7 +334,7 @@ LONG = (
 
 
 @pytest.mark.parametrize("text", LONG)
-def test_long_prose_is_rendered_in_bounded_room(text: str) -> None:
+def test_long_prose_is_rendered_in_bounded_size(text: str) -> None:
     """The longest text that a recipe may hold costs a page a small multiple of itself."""
     start = time.process_time()
     assert len(prose.to_html(text)) < 40 * len(text) + 1_000

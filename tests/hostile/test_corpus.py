@@ -30,10 +30,10 @@ def test_the_corpus_is_large_and_every_attack_says_what_it_does() -> None:
         assert "# control:\n" in attack.text, attack.name
 
 
-def contained(attack: attacks.Attack, told: dict[str, Any]) -> None:
+def contained(attack: attacks.Attack, outcome: dict[str, Any]) -> None:
     """Hold an attack's end against what its file expects."""
-    message = told["message"]
-    assert told["changed"] == []
+    message = outcome["message"]
+    assert outcome["changed"] == []
     if message is None:
         assert re.search(attack.ends or "a denial", "answered"), "nothing was denied"
         return
@@ -78,5 +78,5 @@ def test_an_attack_is_contained_in_bubblewrap(person: Person, name: str) -> None
 @pytest.mark.parametrize("name", tiers.some([name for name, attack in attacks.ALL.items() if attack.open], 2))
 def test_the_attack_would_succeed_without_confinement(person: Person, name: str) -> None:
     """What is denied is possible for the same user otherwise: the corpus tests the confinement, not the machine."""
-    told = person.attempts(name, confined=False)
-    assert told["message"] is None, told
+    outcome = person.attempts(name, confined=False)
+    assert outcome["message"] is None, outcome

@@ -47,14 +47,14 @@ def test_a_mutated_lesson_is_read_or_refused(tmp_path: Path, seed: int) -> None:
         start = time.process_time()
         try:
             read = reader.read(folder)
-            told = {**source_record.make_source_record(read), "document": reader.document(read)}
+            source = {**source_record.make_source_record(read), "document": reader.document(read)}
         except LessonError as refusal:
-            _told(refusal)
+            _check_message(refusal)
         except Exception as error:
             error.add_note(f"seed {number}: {(folder / 'lesson.yaml').read_bytes()[:2000]!r}")
             raise
         else:
-            again = _strict(canonical_json.compact(told).encode())
+            again = _strict(canonical_json.compact(source).encode())
             assert reader.reopen(folder, again).recipe.model_dump_json() == read.recipe.model_dump_json()
         assert time.process_time() - start < SECONDS, f"seed {number}"
         shutil.rmtree(folder)
@@ -69,7 +69,7 @@ def test_a_mutated_lesson_is_linted_or_refused(tmp_path: Path, seed: int) -> Non
         try:
             assert lint.lint_lesson(Config(lessons=str(folder.parent)), folder.name).endswith(": good")
         except LessonError as refusal:
-            _told(refusal)
+            _check_message(refusal)
         except Exception as error:
             error.add_note(f"seed {number}")
             raise
@@ -113,7 +113,7 @@ def _previewed(tmp_path: Path, settings: Path, number: int) -> str:
     return f"seed {number}: {faults}\n{done.stderr.decode('utf-8', 'replace')[-3000:]}" if faults else ""
 
 
-def _told(refusal: LessonError) -> None:
+def _check_message(refusal: LessonError) -> None:
     """A refusal can be printed and is no flood."""
     assert 0 < len(refusal.message().encode()) < 100_000
 
@@ -124,17 +124,18 @@ def _is_whole(folder: Path) -> bool:
     if not sums.is_file() or not (folder / "bundle.zip").is_file():
         return False
     lines = [line.split("  ", 1) for line in sums.read_text(encoding="utf-8").splitlines()]
-    found = {name: folder / name for _, name in lines}
-    return all(found[name].is_file() and canonical_json.digest(found[name].read_bytes()) == sha for sha, name in lines)
+    listed = {name: folder / name for _, name in lines}
+    return all(listed[name].is_file() and canonical_json.digest(listed[name].read_bytes()) == sha
+               for sha, name in lines)  # fmt: skip
 
 
 def _strict(text: bytes) -> Any:
     """JSON without NaN, Infinity and repeated keys."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        assert len(found) == len(pairs)
-        return found
+        listed = dict(pairs)
+        assert len(listed) == len(pairs)
+        return listed
 
     def never(word: str) -> None:
         raise AssertionError(word)
@@ -169,9 +170,9 @@ def _odd_file(folder: Path, chance: random.Random) -> None:
 def _accepted(folder: Path, chance: random.Random) -> Path:
     """A mutated lesson that reading accepts, so that what comes after it is tried as well."""
     while True:
-        found = _lesson(folder, chance, scripts=True)
+        listed = _lesson(folder, chance, scripts=True)
         try:
-            source_record.make_source_record(reader.read(found))
-            return found
+            source_record.make_source_record(reader.read(listed))
+            return listed
         except LessonError:
             shutil.rmtree(folder)

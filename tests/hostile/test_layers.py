@@ -47,7 +47,7 @@ def aims(tmp_path: Path) -> Iterator[dict[str, Any]]:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as unix:
         unix.bind(abstract)
         unix.listen()
-        yield {"room": str(tmp_path), "port": server.getsockname()[1], "abstract": abstract, "source": str(SOURCE)}
+        yield {"work_dir": str(tmp_path), "port": server.getsockname()[1], "abstract": abstract, "source": str(SOURCE)}
 
 
 def denied(aims: dict[str, Any], *layers: str, abi: int = 0) -> set[str]:
@@ -55,10 +55,10 @@ def denied(aims: dict[str, Any], *layers: str, abi: int = 0) -> set[str]:
     spec = json.dumps({**aims, "layers": layers, "abi": abi})
     done = subprocess.run([sys.executable, "-S", str(Path(__file__).parent / "deeds.py"), spec], capture_output=True,
                           text=True, check=True, timeout=60)  # fmt: skip
-    told = json.loads(done.stdout)
-    assert {name for name in HARMLESS if told[name]} == set()
-    refused = {name for name, error in told.items() if error in ("EPERM", "EACCES", "EXDEV")}
-    assert {error for name, error in told.items() if error and name not in refused} <= {"ENOEXEC", "EOPNOTSUPP"}
+    report = json.loads(done.stdout)
+    assert {name for name in HARMLESS if report[name]} == set()
+    refused = {name for name, error in report.items() if error in ("EPERM", "EACCES", "EXDEV")}
+    assert {error for name, error in report.items() if error and name not in refused} <= {"ENOEXEC", "EOPNOTSUPP"}
     return refused
 
 
@@ -104,8 +104,8 @@ def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pyt
     """Where it starts: no private file, no network, no other process, nothing written, without any other layer."""
     if not bubblewrap.wrap_command([], tmp_path, Isolation()):
         pytest.skip("bubblewrap does not start here")
-    room = tmp_path / "room"
-    room.mkdir()
+    work_dir = tmp_path / "work_dir"
+    work_dir.mkdir()
     code = (
         "import json, os, sys, socket\nfrom lessonpress.worker import confine\n"
         "def main():\n"
@@ -114,17 +114,17 @@ def test_bubblewrap_alone(aims: dict[str, Any], tmp_path: Path, monkeypatch: pyt
         f"    channel.say([os.path.exists({str(tmp_path / 'private')!r}), error == 0, os.getppid() < 9])\n"
         "    channel.end()\n"
     )
-    (room / "inside_bubblewrap.py").write_text(code)
+    (work_dir / "inside_bubblewrap.py").write_text(code)
     own = sandbox.child.environment
-    monkeypatch.setattr(sandbox.child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(room)})
-    ended = sandbox.run("inside_bubblewrap", [str(room)], room, Limits(), Isolation(minimum="posix-basic"),
+    monkeypatch.setattr(sandbox.child, "environment", lambda scratch: {**own(scratch), "PYTHONPATH": str(work_dir)})
+    ended = sandbox.run("inside_bubblewrap", [str(work_dir)], work_dir, Limits(), Isolation(minimum="posix-basic"),
                           layers=sandbox.Layers(()))  # fmt: skip
-    told = ended.isolation()
+    report = ended.isolation()
     assert json.loads(ended.lines[0]) == [False, False, True]  # processes are counted from one
-    assert told["namespaces"] == list(bubblewrap.NAMESPACES)
-    assert told["profile"] == "posix-basic"  # it counts for nothing in the profile: the worker cannot see it
-    assert told["probe"]["own"] == "allowed"
-    assert told["probe"]["write"] in ("denied", "failed")  # a read-only file system
+    assert report["namespaces"] == list(bubblewrap.NAMESPACES)
+    assert report["profile"] == "posix-basic"  # it counts for nothing in the profile: the worker cannot see it
+    assert report["probe"]["own"] == "allowed"
+    assert report["probe"]["write"] in ("denied", "failed")  # a read-only file system
 
 
 ALLOW, KILL, REFUSE, ABSENT_CALL = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
@@ -133,7 +133,7 @@ ALLOW, KILL, REFUSE, ABSENT_CALL = 0x7FFF0000, 0x80000000, 0x00050001, 0x0005002
 def decided(
     column: int, number: int, *arguments: int, architecture: int | None = None, pid: int = 7, left: Sequence[str] = ()
 ) -> int:
-    """What the filter decides, found by an interpreter of its instructions written from the kernel's manual."""
+    """What the filter decides, worked out by an interpreter of its instructions written from the kernel's manual."""
     given = [*arguments, 0, 0, 0, 0, 0, 0][:6]
     data = struct.pack("<iIQ6Q", number, architecture or ARCHITECTURES[column], 0, *given)
     code, at, held = seccomp.program(column, pid, left), 0, 0
@@ -212,8 +212,8 @@ def test_the_table_is_the_kernels_own() -> None:
         assert max(known) <= NEWEST
     header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
     if header.exists():
-        told = dict(line.split()[1:3] for line in header.read_text().splitlines() if line.startswith("#define __NR_"))
-        for name, number in told.items():
+        report = dict(line.split()[1:3] for line in header.read_text().splitlines() if line.startswith("#define __NR_"))
+        for name, number in report.items():
             if int(number) <= NEWEST:
                 assert numbers[name.removeprefix("__NR_")][0] == int(number), name
 

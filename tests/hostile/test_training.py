@@ -82,10 +82,10 @@ def test_it_ends_in_one_message_and_stores_nothing(tmp_path: Path, name: str) ->
     )  # fmt: skip
     with pytest.raises(LessonError) as caught:
         train.train_lesson(config, "echo")
-    told = caught.value.message()
-    assert message in told, told
-    assert told.startswith(os.path.relpath(folder))
-    assert "Traceback" not in told
-    assert "\x1b" not in told
+    message_text = caught.value.message()
+    assert message in message_text, message_text
+    assert message_text.startswith(os.path.relpath(folder))
+    assert "Traceback" not in message_text
+    assert "\x1b" not in message_text
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert not Path("/tmp/left-behind").exists()

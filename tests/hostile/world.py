@@ -68,14 +68,14 @@ class World:
     def module(self, own: Path) -> str:
         """The source of the module `world`, by which an attack finds its aims; `own` is a file that it may read."""
         column = kernel.machine() or 0
-        told = {
+        status = {
             "home": str(self.home), "key": str(self.key), "repository": str(self.repository), "name": self.name,
             "port": self.listener.getsockname()[1], "datagrams": self.datagrams.getsockname()[1],
             "unix": str(self.root / "socket"), "abstract": f"\0{self.name}", "supervisor": os.getpid(),
             "victim": self.victim.pid, "KEY": KEY, "_NUMBERS": {name: of[column] for name, of in NUMBERS.items()},
             **{name.upper(): NUMBERS[name][column] for name in CALLS},
         }  # fmt: skip
-        return "\n".join([*(f"{name} = {value!r}" for name, value in told.items()), CALL])
+        return "\n".join([*(f"{name} = {value!r}" for name, value in status.items()), CALL])
 
     def look(self) -> dict[str, Any]:
         """Everything that an attack could have changed, as values to compare."""
@@ -97,19 +97,19 @@ def made(root: Path) -> Iterator[World]:
 
 
 def _files(root: Path) -> dict[str, Any]:
-    found = {}
+    seen = {}
     for path in sorted(root.rglob("*")):
-        told = path.lstat()
+        status = path.lstat()
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         inode = _inode(path) if path.is_file() else []
-        times = [told.st_nlink, told.st_mtime_ns]
-        found[str(path.relative_to(root))] = [told.st_mode, told.st_uid, *times, content, inode]
-    return found
+        times = [status.st_nlink, status.st_mtime_ns]
+        seen[str(path.relative_to(root))] = [status.st_mode, status.st_uid, *times, content, inode]
+    return seen
 
 
 def _inode(path: Path) -> list[str]:
     """What a descriptor that can only read can leave in a file: its version, its flags, a hint; where it has them."""
-    found = []
+    seen = []
     with path.open("rb") as file:
         asked: tuple[Callable[[], bytes], ...] = (
             lambda: fcntl.ioctl(file, 0x80087601, bytes(8)), lambda: fcntl.ioctl(file, 0x80086601, bytes(8)),
@@ -117,10 +117,10 @@ def _inode(path: Path) -> list[str]:
         )  # fmt: skip
         for ask in asked:
             try:
-                found.append(ask().hex())
+                seen.append(ask().hex())
             except OSError as error:
-                found.append(str(error))
-    return found
+                seen.append(str(error))
+    return seen
 
 
 def _names(folder: str) -> list[str]:

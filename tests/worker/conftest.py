@@ -46,9 +46,9 @@ def lesson(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
         one = {"id": "execution", "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "args": {},
                "parameters": {}, "inputs": [] if given is None else given}  # fmt: skip
         one |= {key: value for key, value in plan.items() if key in one}
-        told = run.run_plan({"model": {"file": plan.get("file", "model.py"), "class": plan.get("kind_of", "Model")},
+        captured = run.run_plan({"model": {"file": plan.get("file", "model.py"), "class": plan.get("kind_of", "Model")},
                           "runs": [one, *plan.get("more", [])]}, str(tmp_path))  # fmt: skip
-        return Watched(json.loads(json.dumps(told, allow_nan=False)), None)
+        return Watched(json.loads(json.dumps(captured, allow_nan=False)), None)
 
     yield running
     sys.meta_path[:] = finders_before

@@ -271,7 +271,7 @@ def test_packed_sequences_keep_their_edges(watch: Watch) -> None:
 
 
 def test_outputs_of_many_parts_have_ports(watch: Watch) -> None:
-    """Chunks, sorted values and indices are told apart."""
+    """Chunks, sorted values and indices are kept apart."""
 
     def inside(_: Any, x: Tensor) -> Any:
         left, _unused, right = x.chunk(3, dim=1)

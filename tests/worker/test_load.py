@@ -1,4 +1,4 @@
-"""Importing a lesson: several files, packages, names of standard modules, and mistakes told with their line."""
+"""Importing a lesson: several files, packages, names of standard modules, and mistakes reported with their line."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_lessons_of_several_files(lesson: Lesson, file: str, files: dict[str, st
     assert random.randint(1, 1) == 1
 
 
-def told(lesson: Lesson, text: str | dict[str, str], **plan: Any) -> dict[str, Any]:
-    """How a failing lesson's error is told."""
+def fail(lesson: Lesson, text: str | dict[str, str], **plan: Any) -> dict[str, Any]:
+    """How a failing lesson's error is reported."""
     with pytest.raises(run.Failed) as raised:
         lesson(text, VECTOR, **plan)
     return raised.value.record
@@ -48,11 +48,11 @@ def told(lesson: Lesson, text: str | dict[str, str], **plan: Any) -> dict[str, A
 def test_a_missing_or_wrong_class_names_what_is_there(lesson: Lesson) -> None:
     """The classes that the file has are listed."""
     text = MODEL.format("", "2") + "\n\nclass Plain:\n    pass\n"
-    missing = told(lesson, text, kind_of="Modell")
+    missing = fail(lesson, text, kind_of="Modell")
     assert missing["stage"] == "class"
     assert "Modell" in missing["message"]
     assert "Model, Plain" in missing["expected"]
-    assert "no nn.Module" in told(lesson, text, kind_of="Plain")["message"]
+    assert "no nn.Module" in fail(lesson, text, kind_of="Plain")["message"]
 
 
 @pytest.mark.parametrize(("text", "stage", "line", "kind"), [
@@ -62,9 +62,9 @@ def test_a_missing_or_wrong_class_names_what_is_there(lesson: Lesson) -> None:
      "AttributeError"),
     (MODEL.format("", "nn.Linear(3, 3)(x)"), "call", 6, "RuntimeError"),
 ])  # fmt: skip
-def test_errors_are_told_with_the_lesson_s_line(lesson: Lesson, text: str, stage: str, line: int, kind: str) -> None:
+def test_errors_are_reported_with_the_lessons_line(lesson: Lesson, text: str, stage: str, line: int, kind: str) -> None:
     """Stage, exception, file and line, and the line's own text."""
-    error = told(lesson, text)
+    error = fail(lesson, text)
     assert (error["stage"], error["type"], error["place"]["file"], error["place"]["line"]) == (
         stage,
         kind,
@@ -77,7 +77,7 @@ def test_errors_are_told_with_the_lesson_s_line(lesson: Lesson, text: str, stage
 def test_an_error_in_another_file_names_that_file(lesson: Lesson) -> None:
     """The innermost place of the lesson's own code counts."""
     files = {"model.py": MODEL.format("from helpers import by", "by(x)"), "helpers.py": "def by(x):\n    return x[9]\n"}
-    assert told(lesson, files)["place"] | {"column": 0, "endColumn": 0} == {
+    assert fail(lesson, files)["place"] | {"column": 0, "endColumn": 0} == {
         "file": "helpers.py", "line": 2, "endLine": 2, "column": 0, "endColumn": 0}  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def executed(root: Path, *, limits: dict[str, int] | None = None, **files: str) 
 
 
 def mistake(root: Path, **parts: Any) -> str:
-    """The message that a lesson earns, with places told from the lesson's folder on."""
+    """The message that a lesson earns, with places given from the lesson's folder on."""
     with pytest.raises(LessonError) as caught:
         executed(root, **parts)
     text = caught.value.message()
@@ -206,15 +206,15 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_limit_is_told_by_its_name(tmp_path: Path, name: str) -> None:
+def test_a_limit_is_reported_by_its_name(tmp_path: Path, name: str) -> None:
     """Whatever a lesson does, that ends it, not the clock, and the message is bounded and printable."""
     model, limits, message = ENDS[name]
-    told = mistake(tmp_path, model=model, limits=limits)
-    assert message in told
-    assert len(told) < 4_000
-    assert all(char.isprintable() or char == "\n" for char in told)
+    message_text = mistake(tmp_path, model=model, limits=limits)
+    assert message in message_text
+    assert len(message_text) < 4_000
+    assert all(char.isprintable() or char == "\n" for char in message_text)
     clock = "it passed the time limit"
-    assert (clock in told) is (clock in message)
+    assert (clock in message_text) is (clock in message)
     # Only what the lesson's own code says for sure is kept; all else the next run does again.
     assert bool(list(tmp_path.glob("work/echo/*/capture.json"))) is (name == "flood and fail")
 
@@ -224,7 +224,7 @@ def test_a_flood_of_words_does_no_harm(tmp_path: Path) -> None:
     assert executed(tmp_path, model=forward("for _ in range(9999): print('x' * 999)", "return x"))["runs"]
 
 
-def test_a_file_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
+def test_a_file_that_changes_meanwhile_is_reported(tmp_path: Path) -> None:
     """What was hashed is what runs, or nothing does."""
     config = settings(tmp_path)
     tiny.write(config.lesson("echo"))
@@ -371,9 +371,9 @@ def test_a_file_of_checks_asserts_something(tmp_path: Path) -> None:
 
 def test_a_check_that_measures_nothing_fails(work: LessonBuild, tmp_path: Path) -> None:
     """NaN is within no bound."""
-    (found,) = judged(work, tmp_path, check_with("return {'measured': float('nan'), 'bound': 1.0, 'sense': '<='}"))
-    assert check.make_verdict(found)["passed"] is False
-    assert check.make_verdict(found)["margin"] == "NaN"
+    (verdict,) = judged(work, tmp_path, check_with("return {'measured': float('nan'), 'bound': 1.0, 'sense': '<='}"))
+    assert check.make_verdict(verdict)["passed"] is False
+    assert check.make_verdict(verdict)["margin"] == "NaN"
 
 
 def test_checks_need_nothing_of_ours_and_no_torch(work: LessonBuild, tmp_path: Path) -> None:
@@ -383,5 +383,5 @@ def test_checks_need_nothing_of_ours_and_no_torch(work: LessonBuild, tmp_path: P
     (config.lesson(tiny.SLUG) / "layers_of_check.py").write_text("x = 1\n")
     shutil_target = config.lesson(tiny.SLUG) / "checks.py"
     shutil_target.write_text(text)
-    (found,), _ = check_runner.run_checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
-    assert (found["id"], found["sentence"], found["line"]) == ("check_it", "It holds.", 5)
+    (verdict,), _ = check_runner.run_checks(config, reader.read(config.lesson(tiny.SLUG)), work.bytes("capture.json"))
+    assert (verdict["id"], verdict["sentence"], verdict["line"]) == ("check_it", "It holds.", 5)

@@ -128,11 +128,11 @@ def test_paths_are_first_registered_and_others_are_aliases() -> None:
             self.nothing = None
 
     model = Odd()
-    found = modules.ModelMap(model)
-    assert list(found.modules) == [name for name, _ in model.named_modules()]
-    assert found.aliases["blocks.0.0"] == ["blocks.1.0", "last"]
-    assert [name for name, _ in found.tensors("_parameters")] == [name for name, _ in model.named_parameters()]
-    assert [name for name, _ in found.tensors("_buffers")] == ["offset"]
+    mapped = modules.ModelMap(model)
+    assert list(mapped.modules) == [name for name, _ in model.named_modules()]
+    assert mapped.aliases["blocks.0.0"] == ["blocks.1.0", "last"]
+    assert [name for name, _ in mapped.tensors("_parameters")] == [name for name, _ in model.named_parameters()]
+    assert [name for name, _ in mapped.tensors("_buffers")] == ["offset"]
 
 
 def test_attributes_that_hide_methods_are_no_obstacle() -> None:

@@ -33,7 +33,7 @@ def executed(root: Path, *changes: tuple[str, str]) -> LessonBuild:
 
 def variants(work: LessonBuild) -> dict[str, recorded.Runs]:
     """What each broken variant recorded."""
-    return {name: recorded.Runs(told) for name, told in canonical_json.loads(work.bytes("mutants.json")).items()}
+    return {name: recorded.Runs(record) for name, record in canonical_json.loads(work.bytes("mutants.json")).items()}
 
 
 def checked(work: LessonBuild) -> list[Mapping[str, Any]]:
@@ -50,13 +50,13 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> LessonBuild:
 
 def test_a_variant_records_its_own_arithmetic(good: LessonBuild) -> None:
     """In every run, and by hand: halved once instead of twice, or never shifted."""
-    found = variants(good)
+    broken = variants(good)
     for name in ("plain", "moved", "flat"):
         for mutant, wanted in (
             ("halved_once", lambda line, shift: (line + shift) / 2),
             ("unmoved", lambda line, _: line / 4),
         ):
-            run = found[mutant][name]
+            run = broken[mutant][name]
             line = run["input:points"] @ run["param:line.weight"].T + run["param:line.bias"]
             assert np.allclose(run["output[0]"], wanted(line, run["input:shift"]), rtol=0, atol=1e-15)
 
@@ -101,7 +101,7 @@ def test_a_file_in_a_folder_can_be_broken(tmp_path: Path, package: bool) -> None
     assert np.allclose(run["output[0]"], line / 16, rtol=0, atol=1e-15)
 
 
-def test_each_check_is_told_with_the_variants_that_name_it(good: LessonBuild) -> None:
+def test_each_check_is_reported_with_the_variants_that_name_it(good: LessonBuild) -> None:
     """And with what it measured there."""
     quarter, moves = checked(good)
     assert [(m["id"], m["failed"]) for m in quarter["mutants"]] == [("halved_once", True), ("unmoved", True)]
@@ -165,7 +165,7 @@ def test_a_variant_names_checks_that_there_are(tmp_path: Path) -> None:
                              r"SyntaxError: "),
     ],
 )  # fmt: skip
-def test_a_variant_that_cannot_run_is_told(tmp_path: Path, code: str, seen: str) -> None:
+def test_a_variant_that_cannot_run_is_reported(tmp_path: Path, code: str, seen: str) -> None:
     """A model that breaks down proves nothing about a check."""
     with pytest.raises(LessonError, match=seen):
         executed(tmp_path, ('with: "self.halve(moved)"', f'with: "{code}"'))
@@ -178,9 +178,9 @@ def test_the_page_and_the_manifest_say_it(good: LessonBuild) -> None:
     assert "fails on 2 of 2 broken variants" in page
     assert "fails on 1 of 1 broken variant<" in page
     assert "The map is halved once, not twice." in page
-    told = canonical_json.read(good.revision / "manifest.json")["checks"]
-    assert told[0]["mutants"][0]["sentence"] == "The map is halved once, not twice."
-    assert [[m["id"] for m in entry["mutants"]] for entry in told] == [["halved_once", "unmoved"], ["unmoved"]]
+    checks = canonical_json.read(good.revision / "manifest.json")["checks"]
+    assert checks[0]["mutants"][0]["sentence"] == "The map is halved once, not twice."
+    assert [[m["id"] for m in entry["mutants"]] for entry in checks] == [["halved_once", "unmoved"], ["unmoved"]]
 
 
 def test_a_folder_in_a_folder_is_imported_anew(tmp_path: Path) -> None:

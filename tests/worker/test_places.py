@@ -171,7 +171,7 @@ DECLARED = HEAD + textwrap.dedent("""
 
 def test_modules_are_declared_where_the_lesson_asks_for_them(lesson: Lesson, tmp_path: Path) -> None:
     """Parts of a Sequential, comprehensions, helpers, copies, library composites and late modules at their lines."""
-    sources = {path: told["source"] for path, told in lesson(DECLARED, VECTOR).captured["modules"].items()}
+    sources = {path: module["source"] for path, module in lesson(DECLARED, VECTOR).captured["modules"].items()}
     texts = {path: text_at(tmp_path, source) for path, source in sources.items() if source and path}
     chosen = ("chain.0", "chain.1.0", "chain.1.1", "many.0", "many.1", "many.0.inner")
     assert {path: texts[path] for path in chosen} == {

@@ -129,8 +129,8 @@ def test_weights_that_are_handed_in_replace_what_the_seed_draws(lesson: Lesson) 
             "runs": [{"id": "execution", "kind": "execution", "seed": 0, "dtype": "float32", "mode": "eval", "args": {},
                       "parameters": {}, "inputs": ONES}]}  # fmt: skip
     stored = {"execution/part.weight": torch.ones(2, 3), "execution/part.bias": torch.zeros(2)}
-    told = run.run_plan(plan, folder, stored)
-    assert Watched(told, None).value("output").tolist() == [[3, 3]]
+    captured = run.run_plan(plan, folder, stored)
+    assert Watched(captured, None).value("output").tolist() == [[3, 3]]
 
 
 @pytest.mark.parametrize(("signature", "args", "kwargs"), [

@@ -75,8 +75,8 @@ def spied(folder: Path, text: str = SPY, **limits: int) -> str:
 def test_siblings_leave_nothing_to_each_other(tmp_path: Path, kept: None) -> None:
     """What a lesson changes in its process is gone; it holds four files, and its own folders only."""
     first, second = spied(tmp_path / "echo"), spied(tmp_path / "other" / "echo")
-    for told in (first, second):
-        files, environment, _ = json.loads(told.partition("RuntimeError: ")[2].partition("; ")[0].replace("'", '"'))
+    for message in (first, second):
+        files, environment, _ = json.loads(message.partition("RuntimeError: ")[2].partition("; ")[0].replace("'", '"'))
         assert files[:4] == ["0", "1", "2", "3"]
         assert len(files) <= 5  # and the listing itself
         own = {"PATH", "HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "LC_CTYPE", "SEEN"}

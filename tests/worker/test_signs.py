@@ -36,10 +36,10 @@ def caught(plan: dict[str, Any], folder: Path) -> bool:
     """Whether a lesson cannot run, or a check fails on what it records."""
     try:
         capture = json.loads(json.dumps(run.run_plan(plan, str(folder)), allow_nan=False))
-        found = judge.judge(capture, str(folder), {"file": plan["checks"], "checks": True, "metrics": []})["checks"]
+        entries = judge.judge(capture, str(folder), {"file": plan["checks"], "checks": True, "metrics": []})["checks"]
     except (run.Failed, judge.Failed):
         return True
-    return any(not passed(entry) for entry in found)
+    return any(not passed(entry) for entry in entries)
 
 
 def passed(entry: dict[str, Any]) -> bool:
@@ -60,9 +60,9 @@ def forward(x, y):
 def prepare(model):
     return 1 - 2
 """
-    found = [(flip.line, flip.flip) for flip in signs.flips(text)]
+    entries = [(flip.line, flip.flip) for flip in signs.flips(text)]
     last = "return torch.tanh(x - y) * -2"
-    assert found == [
+    assert entries == [
         ("x += 1", "x += 1 -> x -= 1"),
         (last, "torch.tanh(x - y) * -2 -> (-(torch.tanh(x - y) * -2))"),
         (last, "torch.tanh(x - y) -> (-torch.tanh(x - y))"),

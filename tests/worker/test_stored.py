@@ -27,11 +27,12 @@ def test_the_reader_reads_what_the_library_writes(tmp_path: Path) -> None:
     whole = {f"trained/{dtype}": tensor(dtype, 2, 3) for dtype in KINDS}
     whole |= {"a/none": torch.tensor(0.1), "a/empty": torch.zeros(0, 4), "b/größe": torch.tensor([1e-45, -0.0])}
     save_file(whole, tmp_path / stored.FILE, metadata={"format": "pt"})
-    found = stored.read_prepared(str(tmp_path))
-    assert found.keys() == whole.keys()
+    tensors = stored.read_prepared(str(tmp_path))
+    assert tensors.keys() == whole.keys()
     for name, one in whole.items():
-        assert (found[name].dtype, found[name].shape) == (one.dtype, one.shape)
-        assert torch.equal(found[name].contiguous().view(torch.uint8) if one.numel() and one.dim() else found[name],
+        assert (tensors[name].dtype, tensors[name].shape) == (one.dtype, one.shape)
+        read = tensors[name]
+        assert torch.equal(read.contiguous().view(torch.uint8) if one.numel() and one.dim() else read,
                            one.contiguous().view(torch.uint8) if one.numel() and one.dim() else one)  # fmt: skip
 
 

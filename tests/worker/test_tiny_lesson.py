@@ -67,12 +67,12 @@ def test_a_real_capture_is_valid_twice(work: LessonBuild) -> None:
 
 def test_provenance_says_who_ran_it(work: LessonBuild) -> None:
     """The parent wrote down versions, settings and isolation; the caller's user is there, its secrets are not."""
-    told = work.body("capture.json")["provenance"]
-    assert told["initialisation"] == "portable-1"
-    assert told["host"]["user"] == os.getuid()
-    assert told["settings"]["OMP_NUM_THREADS"] == "1"
-    assert "+" not in told["torch"]
-    assert told["isolation"]["profile"] in ("posix-basic", "linux-seccomp", "linux-strict")
+    provenance = work.body("capture.json")["provenance"]
+    assert provenance["initialisation"] == "portable-1"
+    assert provenance["host"]["user"] == os.getuid()
+    assert provenance["settings"]["OMP_NUM_THREADS"] == "1"
+    assert "+" not in provenance["torch"]
+    assert provenance["isolation"]["profile"] in ("posix-basic", "linux-seccomp", "linux-strict")
 
 
 def test_the_manifest_fits_the_published_schema(config: Config, manifest: dict[str, Any]) -> None:
@@ -119,15 +119,15 @@ def test_recorded_numbers_are_those_of_numpy(manifest: dict[str, Any], folder: P
     }
     points = None
     for case in manifest["experiment"]["cases"]:
-        found = {entry["id"]: np.array(entry["values"]) for entry in (*case["matrices"], *case["vectors"])}
+        arrays = {entry["id"]: np.array(entry["values"]) for entry in (*case["matrices"], *case["vectors"])}
         # Solve for the points that the case drew: they are the same in both cases, and give back the map.
-        solved = np.linalg.lstsq(weight, (found["mapped"] - bias).T, rcond=None)[0].T
+        solved = np.linalg.lstsq(weight, (arrays["mapped"] - bias).T, rcond=None)[0].T
         points = solved if points is None else points
         assert np.abs(solved - points).max() < 1e-12
-        assert np.abs(points @ weight.T + bias - found["mapped"]).max() < 1e-12
-        halves = (found["mapped"] + found["shift"]) / np.array([2.0, 4.0]).reshape(2, 1, 1)
-        assert np.abs(found["halves"] - halves).max() < 1e-15
-        assert found["corner"].tolist() == [found["halves"][1, 0, 0]]
+        assert np.abs(points @ weight.T + bias - arrays["mapped"]).max() < 1e-12
+        halves = (arrays["mapped"] + arrays["shift"]) / np.array([2.0, 4.0]).reshape(2, 1, 1)
+        assert np.abs(arrays["halves"] - halves).max() < 1e-15
+        assert arrays["corner"].tolist() == [arrays["halves"][1, 0, 0]]
 
 
 def test_the_replay_certificate_covers_the_lesson(manifest: dict[str, Any]) -> None:
@@ -143,9 +143,9 @@ def test_every_file_is_what_the_lists_say(manifest: dict[str, Any], folder: Path
     assert set(here) - set(sums) == {"SHA256SUMS", "bundle.zip"}
     for name, data in here.items():
         assert sums.get(name, hashlib.sha256(data).hexdigest()) == hashlib.sha256(data).hexdigest()
-    for name, told in manifest["files"].items():
-        assert (told["sha256"], told["bytes"]) == (hashlib.sha256(here[name]).hexdigest(), len(here[name]))
-        assert told["url"] == f"/models/{tiny.SLUG}/{folder.name}/{name}"
+    for name, entry in manifest["files"].items():
+        assert (entry["sha256"], entry["bytes"]) == (hashlib.sha256(here[name]).hexdigest(), len(here[name]))
+        assert entry["url"] == f"/models/{tiny.SLUG}/{folder.name}/{name}"
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ def test_parametrised_layers_are_leaves_of_their_own_class(watch: Watch) -> None
 
 
 def test_lazy_modules_have_shape_class_and_first_state(watch: Watch) -> None:
-    """They are told as what they become; a lazy norm's running mean is recorded as it was before the first call."""
+    """They are reported as what they become; a lazy norm's running mean is recorded as it was before the first call."""
     seen = watch(nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d()).train(), GRID)
     assert [seen.layers[name]["op"] for name in seen.names] == ["Linear", "BatchNorm1d"]
     assert seen.value("param:0.weight").shape == (4, 3)
@@ -399,7 +399,7 @@ def test_exceptions_that_the_author_catches_leave_the_rest(watch: Watch) -> None
     assert watch(Does(inside, part=nn.Linear(3, 3)), GRID).names == ["ones@Does#0", "add@Does#0", "part"]
 
 
-def test_the_failing_call_and_what_it_was_given_are_told() -> None:
+def test_the_failing_call_and_what_it_was_given_are_reported() -> None:
     """The context of an error is the innermost call in which it arose, not one that was caught before."""
 
     def inside(self: Any, x: Tensor) -> Tensor:
@@ -515,7 +515,7 @@ def test_tensors_without_numbers_of_their_own_are_opaque(watch: Watch) -> None:
     assert ["opaque" in leaf for leaf in shown] == [True, True, False, True]
 
 
-def test_inputs_and_outputs_of_every_shape_are_told_by_path(watch: Watch) -> None:
+def test_inputs_and_outputs_of_every_shape_are_reported_by_path(watch: Watch) -> None:
     """Dicts, mappings, tuples, named tuples, dataclasses and deques keep their tensors' names."""
 
     @dataclasses.dataclass
@@ -622,12 +622,12 @@ class Grown(nn.Module):
 
     def forward(self, x: Tensor) -> Any:
         """All values by number."""
-        found = [x]
+        tensors = [x]
         for name, back in self.steps:
-            last = found[-1]
+            last = tensors[-1]
             step = self.layers[name] if name in self.layers else UNARY[name]
-            found.append(step(last.clone() if name == "relu" else last) + found[max(0, len(found) - 1 - back)])
-        return dict(enumerate(found))
+            tensors.append(step(last.clone() if name == "relu" else last) + tensors[max(0, len(tensors) - 1 - back)])
+        return dict(enumerate(tensors))
 
 
 @settings(max_examples=60)

@@ -1,4 +1,4 @@
-"""What a lesson's own training may yield, what is kept of it, and how each mistake is told."""
+"""What a lesson's own training may yield, what is kept of it, and how each mistake is reported."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def train(tmp_path: Path) -> Iterator[Train]:
 
     def training_of(body: str, more: str = "", said: list[Any] | None = None, **task: Any) -> dict[str, Any]:
         (tmp_path / "model.py").write_text(MODEL.format(more=more, body=body.replace("\n", "\n    ")))
-        told = {"file": "model.py", "function": "prepare", "seed": 0, "mode": "train", "args": {}, "options": {}}
-        asked = {"model": {"file": "model.py", "class": "Model"}, "prepare": {**told, **task}}
+        record = {"file": "model.py", "function": "prepare", "seed": 0, "mode": "train", "args": {}, "options": {}}
+        asked = {"model": {"file": "model.py", "class": "Model"}, "prepare": {**record, **task}}
         return training.train(asked, str(tmp_path), (said if said is not None else []).append)
 
     yield training_of
@@ -57,8 +57,8 @@ def train(tmp_path: Path) -> Iterator[Train]:
 
 def array(made: dict[str, Any], name: str, key: str) -> Any:
     """A kept tensor as numpy has it."""
-    told = next(entry for entry in made["kept"] if entry["name"] == name)["tensors"][key]
-    return np.frombuffer(base64.b64decode(made["blobs"][told["blob"]]), told["dtype"]).reshape(told["shape"])
+    record = next(entry for entry in made["kept"] if entry["name"] == name)["tensors"][key]
+    return np.frombuffer(base64.b64decode(made["blobs"][record["blob"]]), record["dtype"]).reshape(record["shape"])
 
 
 def test_the_tiny_training_ends_where_the_normal_equations_say(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_tiny_training_ends_where_the_normal_equations_say(tmp_path: Path) -
     held = {name: drawn["values"][number]["blob"] for name, number in drawn["params"].items()}
     begun = training.train({**planned, "prepare": {**planned["prepare"], "options": {"steps": 10, "rate": 0.0}}},
                            str(tmp_path / "tiny-fit"), said.append)  # fmt: skip
-    assert {name: told["blob"] for name, told in begun["kept"][0]["tensors"].items()} == held
+    assert {name: record["blob"] for name, record in begun["kept"][0]["tensors"].items()} == held
 
 
 def test_a_training_repeats_bit_for_bit(train: Train) -> None:
@@ -151,20 +151,20 @@ def test_what_cannot_be_kept_is_refused(train: Train, name: str) -> None:
     body, message = WRONG[name]
     with pytest.raises(run.Failed, match=message) as raised:
         train(body)
-    told = raised.value.record
-    assert told["expected"]
-    assert (told["place"] or {}).get("file") == (None if name == "no generator" else "model.py")
-    assert told["stage"] == "prepare"
+    record = raised.value.record
+    assert record["expected"]
+    assert (record["place"] or {}).get("file") == (None if name == "no generator" else "model.py")
+    assert record["stage"] == "prepare"
 
 
-def test_an_exception_of_the_lessons_is_told_with_its_line(train: Train) -> None:
+def test_an_exception_of_the_lessons_is_reported_with_its_line(train: Train) -> None:
     """As that of a run: what, where, and the line's own text."""
     with pytest.raises(run.Failed) as raised:
         train("yield {}\nmodel.line.wait.zero_()")
     assert (raised.value.record["type"], raised.value.record["code"]) == ("AttributeError", "model.line.wait.zero_()")
 
 
-def test_a_function_that_is_not_there_is_told_with_those_that_are(train: Train) -> None:
+def test_a_function_that_is_not_there_is_reported_with_those_that_are(train: Train) -> None:
     """A misspelt name ends in the list of names."""
     with pytest.raises(run.Failed, match="has no function prepair") as raised:
         train("yield 'a', {}", function="prepair")
@@ -175,6 +175,6 @@ def test_a_function_that_is_not_there_is_told_with_those_that_are(train: Train) 
     ({"step": 10, "of": 300, "loss": 0.413249}, "step 10 of 300, loss 0.4132"), ({"loss": 2}, "loss 2"),
     ({"step": 7}, "step 7"), ({}, ""),
 ])  # fmt: skip
-def test_progress_is_told_in_words(figures: dict[str, Any], words: str) -> None:
+def test_progress_is_reported_in_words(figures: dict[str, Any], words: str) -> None:
     """`step` and `of` are known words, every other figure follows with four digits."""
     assert format_figures(figures) == words

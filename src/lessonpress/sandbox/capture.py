@@ -216,6 +216,8 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     kinds = ("layer", "op", "module", "outside")
     if not (_name(call["layer"]) and _name(call["op"])) or call["kind"] not in kinds:
         raise Malformed("a call without a layer, operation or kind")
+    if not call["layer"] and call["kind"] != "module":
+        raise Malformed("a call of no layer, which only the model itself may be")
     if call["inside"] is not None and not (_count(call["inside"]) and call["inside"] < number):
         raise Malformed("a call inside one that has not begun")
     _place(call["at"], reach.bounds)

@@ -9,6 +9,6 @@ import world
 # control:
 open(world.own).close()
 # attack:
-libc, room = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(b"\x80", 136)
-if libc.name_to_handle_at(-100, world.key.encode(), room, ctypes.byref(ctypes.c_int()), 0) < 0:
+libc, handle = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(b"\x80", 136)
+if libc.name_to_handle_at(-100, world.key.encode(), handle, ctypes.byref(ctypes.c_int()), 0) < 0:
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
