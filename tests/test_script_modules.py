@@ -92,7 +92,8 @@ def test_what_nothing_defines_is_named() -> None:
 
 def live(*names: str) -> dict[str, object]:
     """A page's program, as far as its script depends on it."""
-    return {"program": {"operations": list(names)}, "families": {name: operations.TABLE[name].family for name in names}}
+    families = {name: operations.TABLE[name].family for name in names}
+    return {"program": {"operations": list(names)}, "families": families, "metrics": []}
 
 
 def entries_in(text: str, table: str) -> set[str]:
@@ -108,6 +109,15 @@ def test_a_page_carries_what_its_program_uses_and_no_more() -> None:
     assert entries_in(text, "EXPLAIN_FAMILY") == set()
     recorded = "".join(scripts.join_scripts(["recorded"], None))
     assert entries_in(recorded, "op") == entries_in(recorded, "EXPLAIN") == set()
+
+
+def test_a_page_carries_the_statistics_of_its_metrics() -> None:
+    """By name, with what they share with the kernels."""
+    metrics = [{"statistic": "argmax", "figure": ("vectors", 0)}, None]
+    text = "".join(scripts.join_scripts(["live"], {**live("tanh"), "metrics": metrics}))
+    assert entries_in(text, "STATISTICS") == {"argmax"}
+    assert "const mostAt" in text
+    assert "const lineNorm" not in text
 
 
 def test_an_operation_without_an_explanation_of_its_own_has_its_familys() -> None:

@@ -11,6 +11,7 @@ import pytest
 from lessonpress.core import script_modules
 from lessonpress.replay import operations
 from lessonpress.replay.operations import script
+from lessonpress.replay.statistics import STATISTICS
 from lessonpress.web.page import scripts, shrink
 from tests import javascript_runner
 from tests.test_script_modules import FILES
@@ -70,7 +71,8 @@ def all_scripts() -> dict[str, str]:
     """Every module of ours, and whole scripts as a page carries them."""
     known = {str(path): script_modules.read_module(path).text for path in FILES}
     names = sorted(operations.TABLE)
-    live = {"program": {"operations": names}, "families": {name: operations.TABLE[name].family for name in names}}
+    live = {"program": {"operations": names}, "families": {name: operations.TABLE[name].family for name in names},
+            "metrics": [{"statistic": name} for name in STATISTICS]}  # fmt: skip
     known["a page with every operation"] = "\n".join(scripts.join_scripts(["live", "predict", "console"], live))
     return known | {"snippet: " + text: text for text in SNIPPETS}
 

@@ -48,7 +48,8 @@ def test_there_is_no_least_of_nothing(name: str) -> None:
 @pytest.mark.browser
 def test_the_page_computes_what_the_record_holds(tmp_path: Path) -> None:
     """Every statistic of every kind of array is the same in JavaScript, or an error in both."""
-    texts = script_modules.join_modules([], wanted=["STATISTICS"], libraries=[script_modules.REPLAY / "statistics.js"])
+    wanted = ["STATISTICS", *(f"STATISTICS.{name}" for name in statistics.STATISTICS)]
+    texts = script_modules.join_modules([], wanted=wanted, libraries=[script_modules.REPLAY / "statistics.js"])
     sent = {case: [str(number).replace("inf", "Infinity") for number in numbers] for case, numbers in NUMBERS.items()}
     computed = javascript_runner.run("".join(texts) + HARNESS, sent, folder=tmp_path)
     for case, numbers in NUMBERS.items():

@@ -25,7 +25,7 @@ HARNESS = Path(__file__).parents[1] / "js" / "explain.js"
 def lost(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     """For every case of the table the elements that the page cannot write out."""
     families = {name: row.family for name, row in operations.TABLE.items()}
-    live = {"program": {"operations": sorted(families)}, "families": families}
+    live = {"program": {"operations": sorted(families)}, "families": families, "metrics": []}
     data = {"families": families, "cases": [job(bound(one)) for one in ALL]}
     parts = [DOCUMENT, *scripts.join_scripts(["machine", "explain"], live), HARNESS.read_text(encoding="utf-8")]
     results: list[list[str]] = javascript_runner.run("\n".join(parts), data, folder=tmp_path_factory.mktemp("js"))

@@ -38,7 +38,8 @@ def join_scripts(entries: list[str], live: Live | None) -> list[str]:
 
 
 def _list_needed(live: Live) -> Iterator[str]:
-    """The kernels of the program's operations, and how single numbers of their results arise."""
+    """The statistics of the page's metrics, its program's kernels, and how single numbers of their results arise."""
+    yield from {f"STATISTICS.{metric['statistic']}" for metric in live["metrics"] if metric}
     known = script.explanations()
     for name in live["program"]["operations"]:
         yield f"op.{name}"
