@@ -66,6 +66,7 @@ def exists(path: str, page: str) -> bool:
     Any name of a lesson stands for one that exists. What a command makes counts when the sources name it.
     """
     text = re.sub(r"<[\w ]+>", "*", path.removeprefix("./").removeprefix("OWNER/lessonpress/"))
+    text = re.sub(r"^models/", "results/models/", text)  # as addresses within the site are written
     text = re.sub(r"(?:(?<=^lessons/)|(?<=^results/models/))[^/]+", "*", text)
     pattern = re.escape(text).replace(r"\*", "[^/]*")
     folder = re.escape(f"{Path(page).parent.as_posix()}/") if "/" in page else ""

@@ -70,8 +70,8 @@ def find_faults(config: Config, slug: str) -> Iterator[tuple[str, str, str]]:
             yield at, f"this is no signature of the revision by anybody whom {signers} names", \
                 "Take the file back from git, or delete it and type: lessonpress sign"  # fmt: skip
     for path in sorted(config.published(slug).glob(f"*{SUFFIX}")):
-        found = FILE.fullmatch(path.name)
-        if not found or not path.with_name(found[1]).is_dir():
+        match = FILE.fullmatch(path.name)
+        if not match or not path.with_name(match[1]).is_dir():
             yield f"models/{slug}/{path.name}", "a signature of no revision", "Delete it."
 
 
