@@ -36,6 +36,8 @@ SNIPPETS = {
     "x = a + +b - -c; a++ + ++b;": "x=a+ +b- -c;a++ + ++b;",
     "x = a < !--b; y = a-- > b;": "x=a< !--b;y=a-- >b;",
     "x = a ? .5 : b?.c ?? d;": "x=a?.5:b?.c??d;",
+    "{ a(); b; } if (c) { d = {}; }": "{a();b}if(c){d={};}",
+    "{ for (;;) ; } { while (a()) ; } { if (b) c; else ; }": "{for(;;);}{while(a());}{if(b)c;else;}",
     "typeof  x; /* c */ delete  y.z; // d": "typeof x;delete y.z;",
     '"//" + \'/*\' // e\n;': "\"//\"+'/*';",
 }

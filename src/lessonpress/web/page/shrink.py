@@ -25,6 +25,7 @@ _BEFORE_VALUE = frozenset([
     "return", "typeof", "instanceof", "in", "of", "new", "delete", "void", "throw", "case", "do", "else", "yield",
     "await", "=>", "...", *";,([{=+-*%&|^!~?:<>/",
 ])  # fmt: skip
+_KEPT_AFTER = frozenset(["", ";", "{", "}", ":", "else", "do"])  # a semicolon after these is a statement of its own
 _HEADS = frozenset(["if", "while", "for", "with"])  # what follows their closing parenthesis begins anew
 
 
@@ -32,6 +33,7 @@ def join_scripts(parts: Iterable[str]) -> str:
     """Scripts one after the other, each made lighter; the same file is worked on once, whatever pages it stands in."""
     out = ""
     for part in map(shrink_script, parts):
+        out = out.removesuffix(";") if part.startswith("}") else out
         out += " " + part if _runs_together(out[-2:], part) else part
     return out
 
@@ -50,8 +52,12 @@ def shrink_script(script: str) -> str:
 
 
 def split_tokens(script: str) -> Iterator[str]:
-    """The tokens of a script, without comments and white space; a template is one token for each stretch of text."""
+    """The tokens of a script, without comments, white space, and semicolons that a closing brace makes superfluous.
+
+    A template is one token.
+    """
     at, before = 0, ""
+    held = False  # whether a semicolon waits for what follows: before a closing brace it is left out
     heads: list[str] = []  # for each open parenthesis the word before it
     after_head = False  # whether the parenthesis that was just closed belongs to an `if` or the like
     while at < len(script):
@@ -59,7 +65,11 @@ def split_tokens(script: str) -> Iterator[str]:
             at = space.end()
             continue
         token = _template(script, at) if script[at] == "`" else _next(script, at, before, after_head)
-        yield token
+        if held and token != "}":
+            yield ";"
+        held = token == ";" and not after_head and before not in _KEPT_AFTER
+        if not held:
+            yield token
         after_head = False
         if token == "(":
             heads.append(before)
@@ -67,6 +77,8 @@ def split_tokens(script: str) -> Iterator[str]:
             after_head = bool(heads) and heads.pop() in _HEADS
         at += len(token)
         before = "a property" if before in (".", "?.") else token
+    if held:
+        yield ";"
 
 
 def _next(script: str, at: int, before: str, after_head: bool) -> str:
