@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lessonpress.sandbox import SETTINGS
 from tests import tiers
 from tests.processors import rig
 
@@ -56,3 +58,12 @@ def test_differences_are_counted_and_measured() -> None:
     assert [(d.group, d.name, d.cells, d.relative) for d in found] == [
         ("g", "x/float64.0", 1, 2.0**-52), ("g", "y/float64.0", -1, np.inf)]  # fmt: skip
     assert [rig.is_tolerated(d) for d in found] == [True, False]
+
+
+def test_numpy_is_held_to_all_that_it_cannot_do_without() -> None:
+    """The settings name every group of instructions that numpy chooses by; a new numpy may have others."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__
+
+    if platform.machine() != "x86_64":
+        pytest.skip("the settings name what numpy chooses by on x86-64")
+    assert set(SETTINGS["NPY_DISABLE_CPU_FEATURES"].split()) == set(__cpu_dispatch__)

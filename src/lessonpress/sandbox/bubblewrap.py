@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lessonpress.core.settings import Isolation
-from lessonpress.sandbox import paths
+from lessonpress.sandbox import child, paths
 
 NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup", "mount")
 SEALED = ("--remount-ro", "/dev", "--remount-ro", "/")  # the new root is a file system in memory that could be filled
+# Where bubblewrap is installed setuid, the loader takes this out of its environment, and so out of the worker's.
+KEPT = ("--setenv", "GLIBC_TUNABLES", child.SETTINGS["GLIBC_TUNABLES"])
 PROCESSES = 2  # of its own: one outside, and the first of the inner process namespace
 
 
@@ -29,7 +31,7 @@ def wrap_command(shown: Iterable[str], home: Path, isolation: Isolation) -> list
     program = shutil.which("bwrap")
     if program is None or not starts(program):
         return []
-    return [*command(program, paths.readable()), *_bound(shown), *SEALED, "--chdir", str(home), "--"]
+    return [*command(program, paths.readable()), *_bound(shown), *SEALED, *KEPT, "--chdir", str(home), "--"]
 
 
 def exit_code(code: int) -> int:
