@@ -4,11 +4,11 @@ from pathlib import Path
 
 from lessonpress.core import canonical_json, config
 from lessonpress.lesson import recipe
-from lessonpress.revision import schema
+from lessonpress.revision import manifest_schema
 
 PROJECT = Path(__file__).resolve().parents[1]
 SCHEMAS = {
-    "templates/manifest.schema.json": schema.make_schema, "templates/lesson.schema.json": recipe.schema,
+    "templates/manifest.schema.json": manifest_schema.make_schema, "templates/lesson.schema.json": recipe.schema,
     "workflow/schemas/config.schema.json": config.schema,
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lessonpress.build import code_digest
-from lessonpress.core import resources
+from lessonpress.core import packaged_files
 from lessonpress.core.settings import Config, Isolation, Limits
 from lessonpress.replay import operations
 from tests import tiny
@@ -129,7 +129,7 @@ def test_every_file_of_a_step_is_there(step: str) -> None:
     assert all(path.is_file() for path in files)
     assert module_file(BEGINS[step]) in files
     shows = "web.page.rendering" in code_digest.list_modules(step)
-    assert (resources.path("templates") / "lesson.html.jinja" in files) is shows
+    assert (packaged_files.path("templates") / "lesson.html.jinja" in files) is shows
     replays = any(module.startswith("replay.operations") for module in code_digest.list_modules(step))
     assert (PACKAGE / "replay" / "operations" / "interpreter.js" in files) is replays
 
@@ -172,15 +172,15 @@ def test_an_installed_package_has_the_same_digests(tmp_path: Path, monkeypatch: 
     """A wheel carries its templates inside the package: the same code is the same wherever it lies."""
     before = code_digest.digest_steps()
     package = next(copies(tmp_path, monkeypatch))
-    shutil.copytree(resources.path("templates"), package / "templates")
-    monkeypatch.setattr(resources, "PACKAGE", package)
-    assert resources.path("templates") == package / "templates"
+    shutil.copytree(packaged_files.path("templates"), package / "templates")
+    monkeypatch.setattr(packaged_files, "PACKAGE", package)
+    assert packaged_files.path("templates") == package / "templates"
     assert code_digest.digest_steps() == before
 
 
 def test_what_a_person_goes_on_to_edit_is_no_part_of_a_page() -> None:
     """The files that `init` and `new` write are templates too, but nothing is rendered again because of them."""
-    folder = resources.path("templates")
+    folder = packaged_files.path("templates")
     starters = {path for name in code_digest.STARTERS for path in (folder / name).rglob("*") if path.is_file()}
     assert starters
     assert not starters & set(code_digest.list_files("render"))
@@ -256,7 +256,8 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """The digests are asked for at every start of Snakemake, and for every lesson."""
     next(copies(tmp_path, monkeypatch))
     read, own = [], Path.read_bytes
-    templates = len([path for path in code_digest.list_files("site") if resources.path("templates") in path.parents])
+    files, below = code_digest.list_files("site"), packaged_files.path("templates")
+    templates = len([path for path in files if below in path.parents])
     monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), own(path))[1])
     for _ in range(2):
         code_digest.digest_steps()

@@ -9,7 +9,7 @@ import pytest
 
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import diff, report
+from lessonpress.publishing import diff, diff_view
 from lessonpress.revision import revision_diff
 from tests import tiny
 
@@ -144,7 +144,7 @@ def test_numbers_and_graph_are_drawn(house: Config, tmp_path: Path) -> None:
     difference = revision_diff.compare_revisions(old, new)
     [gap] = difference.numbers.gaps
     assert gap.absolute == pytest.approx(0.5)
-    page = report.render_page(difference, old, new, title="What changed")
+    page = diff_view.render_page(difference, old, new, title="What changed")
     assert gap.where() in page
     assert 'class="heatmap"' in page
     assert 'data-id="new@Pair#0" data-change="added"' in page
@@ -156,5 +156,5 @@ def test_numbers_and_graph_are_drawn(house: Config, tmp_path: Path) -> None:
 def test_a_difference_of_no_numbers_is_nothing() -> None:
     """New minus old: 0 where both are the same number or none, the plain difference elsewhere."""
     nan, inf = float("nan"), float("inf")
-    away = report.subtract(np.array([1.0, nan, inf, 3.0]), np.array([1.5, nan, inf, 3.0]))
+    away = diff_view.subtract(np.array([1.0, nan, inf, 3.0]), np.array([1.5, nan, inf, 3.0]))
     np.testing.assert_array_equal(away, [0.5, 0.0, 0.0, 0.0])

@@ -12,7 +12,7 @@ import pytest
 
 from lessonpress.core import canonical_json, variables
 from lessonpress.lesson import lesson_files, recipe
-from lessonpress.revision import schema
+from lessonpress.revision import manifest_schema
 
 # The words of JSON Schema 2020-12 that our schemas use; any other would be passed over by a validator in silence.
 WORDS = frozenset({
@@ -39,7 +39,7 @@ def test_what_the_catalogue_shows_is_published_and_is_words() -> None:
     for name in recipe.Recipe.model_fields:
         role = recipe.role(name)
         assert role.manifest or not role.catalogue, name
-    assert set(recipe.keys(lambda role: role.manifest)) <= schema.Manifest.__annotations__.keys()
+    assert set(recipe.keys(lambda role: role.manifest)) <= manifest_schema.Manifest.__annotations__.keys()
 
 
 def words(document: Any, path: str = "", *, names: bool = False) -> Iterator[tuple[str, str]]:
@@ -75,7 +75,7 @@ def test_an_editor_refuses_what_the_reader_refuses(tolerance: str, good: bool) -
 
 def test_what_is_published_has_no_key_that_its_schema_lacks(project: Path) -> None:
     """The published schema stays open for later keys; our own manifests fit the strict one."""
-    strict = jsonschema.Draft202012Validator(schema.make_strict_schema())
+    strict = jsonschema.Draft202012Validator(manifest_schema.make_strict_schema())
     manifests = sorted(project.glob("results/models/*/*/manifest.json"))
     assert manifests
     for path in manifests:
@@ -87,8 +87,8 @@ def test_the_strict_schema_notices_a_key_that_nobody_declared(project: Path) -> 
     path = next(iter(sorted(project.glob("results/models/*/*/manifest.json"))))
     manifest = canonical_json.read(path)
     manifest["provenance"]["surprise"] = 1
-    assert not jsonschema.Draft202012Validator(schema.make_strict_schema()).is_valid(manifest)
-    assert jsonschema.Draft202012Validator(schema.make_schema()).is_valid(manifest)
+    assert not jsonschema.Draft202012Validator(manifest_schema.make_strict_schema()).is_valid(manifest)
+    assert jsonschema.Draft202012Validator(manifest_schema.make_schema()).is_valid(manifest)
 
 
 def test_the_client_of_a_run_says_the_same_variable(project: Path) -> None:

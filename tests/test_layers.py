@@ -353,7 +353,7 @@ def test_words_are_the_fields() -> None:
     assert not wrong, lines(wrong)
 
 
-# What has a type in lesson/records.py, worker/records.py, revision/schema.py and history.py.
+# What has a type in lesson/records.py, worker/records.py, revision/manifest_schema.py and history.py.
 RECORDS = frozenset({
     "source", "plan", "planned", "capture", "captured", "recorded", "cases", "checks", "verdicts", "graph", "executed",
     "layer", "layers", "connection", "connections", "edge", "edges", "manifest", "provenance", "history", "event",

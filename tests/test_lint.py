@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lessonpress.authoring import lint
-from lessonpress.authoring.lint.model import explain_mismatch
+from lessonpress.authoring.lint.model_file import explain_mismatch
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import python_ast

@@ -12,13 +12,13 @@ from lessonpress.build import record, source_record
 from lessonpress.core import canonical_json
 from lessonpress.graph import graph
 from lessonpress.lesson import reader
-from lessonpress.revision import manifest, schema
+from lessonpress.revision import manifest, manifest_schema
 from tests import tiny
 from tests.test_record import RECIPE
 
 # A manifest of the site that lessonpress follows: its keys, ids and figures; its words are replaced.
 SEED = canonical_json.read(Path(__file__).parent / "data" / "seed_manifest.json")
-SCHEMA = schema.make_schema()
+SCHEMA = manifest_schema.make_schema()
 CHECKS = [
     {
         "id": "check_a",
@@ -63,13 +63,13 @@ def test_the_schema_is_a_schema() -> None:
 def test_the_earlier_manifest_is_valid() -> None:
     """A file of the site that we follow is one of ours."""
     jsonschema.Draft202012Validator(SCHEMA).validate(SEED)
-    schema.validate_manifest(SEED)
+    manifest_schema.validate_manifest(SEED)
 
 
 def test_our_manifest_is_valid(tmp_path: Path) -> None:
     """What we make fits what we publish."""
     jsonschema.Draft202012Validator(SCHEMA).validate(made(tmp_path))
-    schema.validate_manifest(made(tmp_path))
+    manifest_schema.validate_manifest(made(tmp_path))
 
 
 def lacking(theirs: Any, ours: Any, path: str = "") -> list[str]:
@@ -171,4 +171,4 @@ def test_large_arrays_lie_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_published_schema_is_the_generated_one(project: Path) -> None:
     """templates/manifest.schema.json is what schema.py says; `make schemas` writes it anew."""
     text = (project / "templates" / "manifest.schema.json").read_text(encoding="utf-8")
-    assert text == canonical_json.pretty(schema.make_schema())
+    assert text == canonical_json.pretty(manifest_schema.make_schema())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonpress.publishing.report import merge_layers
+from lessonpress.publishing.diff_view import merge_layers
 from lessonpress.revision import revision_diff
 from lessonpress.revision.revision_diff import GraphDiff
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress.core import resources, script_modules
+from lessonpress.core import packaged_files, script_modules
 from lessonpress.replay import operations
 from lessonpress.replay.operations import script
 from lessonpress.web.page import scripts
 
-PAGE = resources.path("templates") / "script"
+PAGE = packaged_files.path("templates") / "script"
 REPLAY = script_modules.REPLAY
 FILES = [*sorted(PAGE.rglob("*.js")), *sorted(REPLAY.rglob("*.js"))]
 TABLE_ENTRY = re.compile(r"(?<![.\w])(?:op|EXPLAIN)\.\w+")

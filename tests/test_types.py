@@ -10,7 +10,7 @@ from lessonpress.build import code_digest, steps
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.cli import commands
 from lessonpress.lesson.records import Cases, Connection, Graph, Layer, Plan, SourceRecord, Verdict
-from lessonpress.revision.schema import Manifest
+from lessonpress.revision.manifest_schema import Manifest
 from lessonpress.worker.records import Call, Recorded
 
 

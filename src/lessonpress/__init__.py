@@ -6,9 +6,9 @@ __version__ = "0.2.0"
 def __getattr__(name: str) -> object:
     """The earlier names of two modules, on which Snakefiles and scripts of existing repositories depend."""
     if name == "shipped":
-        from lessonpress.core import resources
+        from lessonpress.core import packaged_files
 
-        return resources
+        return packaged_files
     if name == "config":
         from lessonpress.core import config
 

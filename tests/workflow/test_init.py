@@ -124,7 +124,7 @@ def another(owner: Owner, tmp_path: Path) -> Owner:
 
 def test_only_the_wheels_files_are_used(owner: Owner, project: Path) -> None:
     """Package and rules lie in the new environment, and nothing there leads back to this repository."""
-    code = "import sys, lessonpress.core.resources as s; print(s.__file__, s.snakefile(), *sys.path, sep='\\n')"
+    code = "import sys, lessonpress.core.packaged_files as s; print(s.__file__, s.snakefile(), *sys.path, sep='\\n')"
     said = good(run([str(owner.python), "-c", code], owner.folder)).splitlines()
     package = owner.python.parent.parent.resolve()
     assert all(Path(line).resolve().is_relative_to(package) for line in said[:2])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lessonpress import __version__
 from lessonpress.authoring import new_lesson
-from lessonpress.core import atomic_io, config, resources
+from lessonpress.core import atomic_io, config, packaged_files
 from lessonpress.core.errors import WrongUsage
 
 LESSON, SITE, REQUIREMENTS = "first-lesson", ".github/workflows/site.yml", "requirements.txt"
@@ -68,7 +68,7 @@ def make_files() -> dict[str, str]:
     requirement, workflow = find_origin()
     marks = {"@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@SLUG@": LESSON,
              "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
-    made = {name: _fill_in(resources.path(source), marks) for name, source in MADE_FROM.items()}
+    made = {name: _fill_in(packaged_files.path(source), marks) for name, source in MADE_FROM.items()}
     lesson = {f"lessons/{LESSON}/{name}": text for name, text in new_lesson.make_files(LESSON, SCHEMA).items()}
     return {**made, "config.yaml": config.text(), **lesson}
 

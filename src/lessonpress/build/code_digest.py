@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from lessonpress.core import canonical_json, resources
+from lessonpress.core import canonical_json, packaged_files
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 
@@ -89,7 +89,7 @@ def _list_files(package: Path, step: CodeName) -> dict[str, Path]:
         paths |= set((package / "replay").rglob("*.js"))
     named = {path.relative_to(package).as_posix(): path for path in paths}
     if PAGES in reached:
-        folder = resources.path("templates")
+        folder = packaged_files.path("templates")
         inside = ((path.relative_to(folder), path) for path in folder.rglob("*") if path.is_file())
         named |= {f"templates/{name.as_posix()}": path for name, path in inside if name.parts[0] not in STARTERS}
     return named

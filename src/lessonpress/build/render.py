@@ -19,8 +19,8 @@ from lessonpress.lesson.capture_records import Capture
 from lessonpress.lesson.recipe import Recipe, Recording
 from lessonpress.lesson.records import Cases, Graph, MutantVerdict, SourceRecord, Verdict
 from lessonpress.replay import replay
-from lessonpress.revision import bundle, identity, manifest, provenance, schema, weights
-from lessonpress.revision.schema import Manifest, PublishedFile
+from lessonpress.revision import bundle, identity, manifest, manifest_schema, provenance, weights
+from lessonpress.revision.manifest_schema import Manifest, PublishedFile
 from lessonpress.web.page import binding, expressions, graphs, lesson_page, program, prose_check, rendering, volatile
 from lessonpress.web.page.page_data import Live
 from lessonpress.worker import recorded
@@ -78,7 +78,7 @@ def render_revision(
     name = identity.compute_revision(text)
     files["identity.json"], files["index.html"] = text.encode(), page.replace(STAND_IN, name).encode()
     whole: Manifest = {**body, "revision": name, "files": _list_files(read, name, files)}
-    schema.validate_manifest(whole)
+    manifest_schema.validate_manifest(whole)
     files["manifest.json"] = canonical_json.pretty(whole).encode()
     files["CITATION.cff"] = bundle.make_citation(whole)
     files[provenance.CRATE] = canonical_json.pretty(provenance.make_crate(whole, files)).encode()

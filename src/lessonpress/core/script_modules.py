@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lessonpress.core import resources
+from lessonpress.core import packaged_files
 
 REPLAY = Path(__file__).parents[1] / "replay"
 TABLES = ("op", "EXPLAIN", "EXPLAIN_FAMILY", "STATISTICS")  # objects that modules fill, entry by entry
@@ -46,7 +46,7 @@ class Module:
 
 def page_module(name: str) -> Path:
     """A module of a page by its name: `live` for templates/script/live.js."""
-    return resources.path("templates") / "script" / f"{name}.js"
+    return packaged_files.path("templates") / "script" / f"{name}.js"
 
 
 @cache

@@ -1,8 +1,8 @@
 """What the steps hand to one another, as types: the source record, cases, verdicts, the graph.
 
 All of it is plain JSON below `work/`; the capture has its types in `worker.records` and `capture_records`, the
-manifest in `revision.schema`, which takes its parts from here. Where a key may be missing, an earlier version did not
-write it.
+manifest in `revision.manifest_schema`, which takes its parts from here. Where a key may be missing, an earlier
+version did not write it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 from lessonpress.core import atomic_io
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import integrity, report
+from lessonpress.publishing import diff_view, integrity
 from lessonpress.revision import history, revision_diff
 from lessonpress.revision.revision_diff import RevisionDiff
 
@@ -29,7 +29,7 @@ def diff(
     before = find_revision(folder, order, old or _find_earlier(order, after.name, slug))
     with integrity.explain_damage(before, after):
         difference = revision_diff.compare_revisions(before, after)
-        page = report.render_page(difference, before, after, title=f"{slug}: what changed")
+        page = diff_view.render_page(difference, before, after, title=f"{slug}: what changed")
     atomic_io.write(out or page_path(config, slug), page)
     return difference
 

@@ -22,7 +22,7 @@ from lessonpress.core import atomic_io, batch_progress, canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
-from lessonpress.publishing import committed, equivalence, integrity, report, signatures, site
+from lessonpress.publishing import committed, diff_view, equivalence, integrity, signatures, site
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, revision_diff
 from lessonpress.revision.numeric_diff import ComparisonDocument
@@ -308,10 +308,10 @@ def _write_reports(config: Config, verdicts: Sequence[Verdict], around: Sequence
     ))  # fmt: skip
 
 
-def _make_view(config: Config, verdict: Verdict, number: int) -> report.View:
+def _make_view(config: Config, verdict: Verdict, number: int) -> diff_view.View:
     assert verdict.made is not None
     old, new = config.published(verdict.slug) / (verdict.revision or ""), Path(verdict.made)
-    return report.make_view(revision_diff.compare_revisions(old, new), old, new, name=f"lesson-{number}")
+    return diff_view.make_view(revision_diff.compare_revisions(old, new), old, new, name=f"lesson-{number}")
 
 
 def format_junit(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:

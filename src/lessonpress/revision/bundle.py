@@ -18,7 +18,7 @@ from lessonpress.lesson import packages
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import InputSpec, Nested, Plan
-    from lessonpress.revision.schema import Manifest, Paper
+    from lessonpress.revision.manifest_schema import Manifest, Paper
 
 WORKER = Path(__file__).parents[1] / "worker"
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})

@@ -25,7 +25,7 @@ from lessonpress.lesson.records import (
     Tolerance,
     Verdict,
 )
-from lessonpress.revision.schema import (
+from lessonpress.revision.manifest_schema import (
     ArrayFile,
     Experiment,
     Manifest,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lessonpress.core import canonical_json
 
 if TYPE_CHECKING:
-    from lessonpress.revision.schema import Manifest, Paper
+    from lessonpress.revision.manifest_schema import Manifest, Paper
 
 JsonLd: TypeAlias = dict[str, Any]  # an entity of an RO-Crate or a part of a statement: other people's forms
 

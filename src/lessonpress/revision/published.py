@@ -13,8 +13,8 @@ from lessonpress.core import tensor_file
 from lessonpress.lesson.records import Nested
 from lessonpress.revision import history, numeric_diff
 from lessonpress.revision.identity import Identity
+from lessonpress.revision.manifest_schema import Manifest, PublishedArray
 from lessonpress.revision.numeric_diff import Array
-from lessonpress.revision.schema import Manifest, PublishedArray
 
 TEXTS = (".py", ".yaml", ".yml", ".md", ".txt", ".json", ".csv", ".toml", ".cfg", ".svg")
 

@@ -18,8 +18,8 @@ from lessonpress.revision import identity, numeric_diff, published
 if TYPE_CHECKING:
     from lessonpress.lesson.records import Connection, Layer, Real, Verdict
     from lessonpress.revision.identity import Identity
+    from lessonpress.revision.manifest_schema import Manifest
     from lessonpress.revision.numeric_diff import Comparison, ComparisonDocument
-    from lessonpress.revision.schema import Manifest
 
 # Where a layer or connection stands in the source says nothing about the graph.
 PLACES = frozenset({"source", "called"})

@@ -11,7 +11,7 @@ from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import Nested
-    from lessonpress.revision.schema import Axis as AxisWords
+    from lessonpress.revision.manifest_schema import Axis as AxisWords
 
 
 ROWS, COLUMNS, PANELS = 48, 48, 8  # the most that a figure shows; the files of the revision hold the rest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lessonpress.web import prose
 
 if TYPE_CHECKING:
-    from lessonpress.revision.schema import Manifest
+    from lessonpress.revision.manifest_schema import Manifest
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
-    from lessonpress.revision.schema import Manifest, PublishedArray, PublishedCase, PublishedMetric
+    from lessonpress.revision.manifest_schema import Manifest, PublishedArray, PublishedCase, PublishedMetric
 
 Kind: TypeAlias = Literal["matrices", "vectors"]
 

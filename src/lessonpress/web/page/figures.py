@@ -14,7 +14,7 @@ from lessonpress.web.page.arrays import Axis, Grid
 from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
-    from lessonpress.revision.schema import ArrayFile, PublishedArray
+    from lessonpress.revision.manifest_schema import ArrayFile, PublishedArray
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from lessonpress.web import prose
 
 if TYPE_CHECKING:
-    from lessonpress.revision.schema import Term
+    from lessonpress.revision.manifest_schema import Term
 
 _TAG = re.compile(r"(<[^>]*>)")
 _CLOSED = re.compile(r"<(/?)(a|code|pre|math|h[1-6]|cite)\b")  # no term is marked inside these

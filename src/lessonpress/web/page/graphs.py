@@ -15,7 +15,7 @@ from lessonpress.graph import layout
 
 if TYPE_CHECKING:
     from lessonpress.lesson import records
-    from lessonpress.revision.schema import Manifest, PublishedCase
+    from lessonpress.revision.manifest_schema import Manifest, PublishedCase
 
 MAX_BYTES, BYTES_PER_NODE = 24_000, 20  # what further pictures may cost: in all, and for each node of the graph
 # Titles that say what a node's aria-label, or an edge's ends and its shape beside it, say already.

@@ -24,9 +24,9 @@ from lessonpress.web.page import (
 
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
-    from lessonpress.revision.schema import Manifest
-    from lessonpress.revision.schema import Milestone as PublishedMilestone
-    from lessonpress.revision.schema import Paper as PublishedPaper
+    from lessonpress.revision.manifest_schema import Manifest
+    from lessonpress.revision.manifest_schema import Milestone as PublishedMilestone
+    from lessonpress.revision.manifest_schema import Paper as PublishedPaper
     from lessonpress.web.page.page_data import Live, PageData
 
 

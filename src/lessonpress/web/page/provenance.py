@@ -15,7 +15,7 @@ from lessonpress.web.page import numbers
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
     from lessonpress.lesson.records import Prepared
-    from lessonpress.revision.schema import Manifest
+    from lessonpress.revision.manifest_schema import Manifest
 
 # An input as a manifest says it: a specification (`lesson.input_specs` says what it may hold), or a plain value.
 InputWords: TypeAlias = object

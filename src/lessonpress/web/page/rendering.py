@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lessonpress.core import resources, script_modules
+from lessonpress.core import packaged_files, script_modules
 from lessonpress.web import prose
 from lessonpress.web.page import shrink
 
@@ -23,7 +23,7 @@ _POLICY = "{{content-security-policy}}"  # stands in the page until the hashes o
 
 def templates_folder() -> Path:
     """Where the templates are. Raises LessonError when this installation lacks them."""
-    return resources.path("templates")
+    return packaged_files.path("templates")
 
 
 def render(template: str, **view: object) -> str:

@@ -17,7 +17,7 @@ from lessonpress.web.page import rendering
 if TYPE_CHECKING:
     from lessonpress.revision.history import Event as Publication
     from lessonpress.revision.history import History, Retirement
-    from lessonpress.revision.schema import Manifest
+    from lessonpress.revision.manifest_schema import Manifest
 
     class CatalogueEntry(Manifest, total=False):
         """A lesson as the pages around it show it: its current manifest, or as much of it as they read.

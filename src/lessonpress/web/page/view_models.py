@@ -18,7 +18,7 @@ from lessonpress.worker import recorded
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
     from lessonpress.lesson.records import CallSite, Layer, MutantVerdict, Real, SourceLines, TensorType, Verdict
-    from lessonpress.revision.schema import Manifest, PublishedFile
+    from lessonpress.revision.manifest_schema import Manifest, PublishedFile
     from lessonpress.web.page.page_data import Stretch
 
 _EXCERPT = 10  # lines of source that a step quotes at most

@@ -18,7 +18,7 @@ from lessonpress.web.page import arrays, figures, heatmap, rendering
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import Connection, Layer
-    from lessonpress.revision.schema import Manifest, PublishedArray
+    from lessonpress.revision.manifest_schema import Manifest, PublishedArray
 
 SIGNS = {"added": "+", "removed": "−", "changed": "±"}
 HEATMAPS = 24  # pictures in one report; the JSON names every array that differs

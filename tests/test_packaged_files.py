@@ -6,20 +6,20 @@ import pytest
 from ruamel.yaml import YAML
 
 from lessonpress import __version__
-from lessonpress.core import resources
+from lessonpress.core import packaged_files
 from lessonpress.core.errors import LessonError
 
 
 def test_files_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     """The repository's folder is taken; inside a package it is preferred; without either the error names it."""
-    assert resources.path("templates") == project / "templates"
-    assert resources.snakefile() == project / "Snakefile"
-    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "lib" / "python" / "lessonpress")
+    assert packaged_files.path("templates") == project / "templates"
+    assert packaged_files.snakefile() == project / "Snakefile"
+    monkeypatch.setattr(packaged_files, "PACKAGE", tmp_path / "lib" / "python" / "lessonpress")
     with pytest.raises(LessonError, match=r"templates is missing\. Install lessonpress again\."):
-        resources.path("templates")
+        packaged_files.path("templates")
     for folder in ("lib/templates", "lib/python/lessonpress/templates"):
         (tmp_path / folder).mkdir(parents=True)
-        assert resources.path("templates") == tmp_path / folder
+        assert packaged_files.path("templates") == tmp_path / folder
 
 
 def test_the_rules_environment_is_this_version(project: Path) -> None:
