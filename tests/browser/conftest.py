@@ -33,12 +33,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     return cache(lambda lesson: make_preview(lesson, tmp_path_factory.mktemp(lesson.name) / "revision"))
 
 
-@pytest.fixture(scope="session", params=LESSONS, ids=lambda lesson: lesson.name)
-def revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
-    """A lesson's revision folder; a test that asks for it is run for every lesson that a reader can move."""
-    return made(request.param)
-
-
 @pytest.fixture(scope="session", params=EVERY, ids=lambda lesson: lesson.name)
 def any_revision(request: pytest.FixtureRequest, made: Callable[[Path], Path]) -> Path:
     """A lesson's revision folder; a test that asks for it is run for every lesson, also for one without a slider."""

@@ -85,10 +85,11 @@ def test_live_numbers_are_the_recorded_ones(browser: Browser, any_revision: Path
     assert tested["most"] <= 1e-12
 
 
-def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> None:
+def test_live_numbers_are_those_of_torch(browser: Browser, typical_revision: Path) -> None:
     """For fifty random values of the control input the page and torch agree within 1e-12."""
-    shown, plan = open_lesson(browser, revision), json.loads((revision / "plan.json").read_text(encoding="utf-8"))
-    control = read_manifest(revision)["experiment"]["control"]
+    shown = open_lesson(browser, typical_revision)
+    plan = json.loads((typical_revision / "plan.json").read_text(encoding="utf-8"))
+    control = read_manifest(typical_revision)["experiment"]["control"]
     first = next(run for run in plan["runs"] if run["kind"] == "case")
     shape = dict(first["inputs"])[control["input"]]["shape"]
     draw = random.Random(1).uniform
@@ -99,7 +100,7 @@ def test_live_numbers_are_those_of_torch(browser: Browser, revision: Path) -> No
         spec.pop("fill", None)
         inputs = [[key, spec if key == control["input"] else given] for key, given in first["inputs"]]
         plan["runs"].append({**first, "id": name, "kind": "probe", "inputs": inputs})
-    task = json.dumps([plan, str(revision), names])
+    task = json.dumps([plan, str(typical_revision), names])
     command = [sys.executable, "-c", TORCH]
     done = subprocess.run(command, input=task, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -322,10 +323,10 @@ def test_axe_finds_nothing_in_any_state(browser: Browser, any_typical_revision: 
 
 
 def test_the_page_asks_for_nothing_and_breaks_no_rule(
-    browser: Browser, any_revision: Path, complaints: list[str]
+    browser: Browser, any_typical_revision: Path, complaints: list[str]
 ) -> None:
     """Through all its states, with the network off and its policy in force, a page requests and violates nothing."""
-    address = (any_revision / "index.html").as_uri()
+    address = (any_typical_revision / "index.html").as_uri()
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     shown = context.new_page()
     shown.set_default_timeout(8000)

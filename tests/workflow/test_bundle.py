@@ -33,7 +33,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 LESSONS = sorted(path.parent for path in PROJECT.glob("lessons/*/lesson.yaml"))
 
 
-@pytest.fixture(scope="module", params=tiers.some(LESSONS, 4, lambda lesson: lesson.name))
+@pytest.fixture(scope="module", params=tiers.some(LESSONS, 6, lambda lesson: lesson.name))
 def bundle_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the unpacked bundle of some of the project's lessons, at night of each."""
     folder = tmp_path_factory.mktemp("bundle")
