@@ -132,7 +132,7 @@ def _collect_needed(wanted: list[str], owners: Mapping[str, Path], entered: froz
         if path is None or not (path in entered or read_module(path).is_library):
             why = f"the page does not import {path.name}" if path else "no module defines it"
             raise ValueError(f"{name} is needed, and {why}")
-        waiting += _mentioned(path, name) if path not in entered else ()
+        waiting += sorted(_mentioned(path, name)) if path not in entered else ()
     return needed
 
 
