@@ -149,7 +149,7 @@ def test_the_modules_are_real_ones() -> None:
 
 TYPOS = {
     "templates/script/machine.js": ("now.inputs", "now.inpust"),  # a property
-    "templates/script/play.js": ("live.control", "live.controll"),  # one of the page's data
+    "templates/script/sliders.js": ("live.control", "live.controll"),  # one of the page's data
     # of a result
     "src/lessonpress/replay/operations/products/explain.js": ("{ value: numberOf(cell)", "{ valeu: numberOf(cell)"),
     "templates/script/story.js": ("lightNode(step", "lightNod(step"),  # a name

@@ -2,7 +2,7 @@
 import { flat, nd } from "#replay/operations/interpreter.js";
 import { explain } from "./explain.js";
 import { caseData, compute, figureNow, move } from "./machine.js";
-import { selfTest } from "./play.js";
+import { selfTest } from "./sliders.js";
 import { follow } from "./selection.js";
 import { live, now, portName } from "./state.js";
 

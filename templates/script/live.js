@@ -2,7 +2,7 @@
 import { example } from "./cases.js";
 import { startDrawer } from "./drawer.js";
 import { enter } from "./machine.js";
-import { startPlay } from "./play.js";
+import { startPlay } from "./sliders.js";
 import { start } from "./start.js";
 import { now } from "./state.js";
 
