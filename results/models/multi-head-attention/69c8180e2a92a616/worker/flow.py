@@ -1,0 +1,162 @@
+"""Who made the numbers that a tensor holds now: through views and in-place writes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .values import readable
+
+Source = list[int | str]
+EXACT = 1 << 16  # elements up to which overlap is decided element by element
+
+
+class Region:
+    """The bytes of memory that a tensor looks at."""
+
+    __slots__ = ("end", "itemsize", "shape", "start", "strides")
+
+    def __init__(self, tensor: Tensor) -> None:
+        if not _stored(tensor):  # sparse and the like: one piece
+            self.itemsize, self.start, self.end = 1, 0, 1
+            self.shape: tuple[int, ...] = ()
+            self.strides: tuple[int, ...] = ()
+            return
+        self.itemsize = tensor.element_size()
+        self.start = tensor.data_ptr()
+        self.shape = tuple(tensor.shape)
+        self.strides = tuple(s * self.itemsize for s in tensor.stride())
+        reach = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        self.end = self.start + reach + self.itemsize if tensor.numel() else self.start
+
+    @property
+    def dense(self) -> bool:
+        """Whether the region is certainly one run of elements, each there once."""
+        expected = self.itemsize
+        for stride, n in sorted((s, n) for s, n in zip(self.strides, self.shape, strict=True) if n != 1):
+            if stride != expected:
+                return False
+            expected *= n
+        return True
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def cells(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """The address of every element's first byte, sorted, each once."""
+        out = np.array([self.start], dtype=np.int64)
+        for n, stride in zip(self.shape, self.strides, strict=True):
+            out = (out[:, None] + np.arange(n) * stride).reshape(-1)
+        return np.unique(out)
+
+    def overlaps(self, other: Region) -> bool:
+        """Whether two regions share memory (for very large strided ones: whether they may)."""
+        if self.end <= other.start or other.end <= self.start:
+            return False
+        if (self.dense and other.dense) or max(self.count, other.count) > EXACT or self.itemsize != other.itemsize:
+            return True
+        return bool(np.isin(self.cells(), other.cells(), assume_unique=True).any())
+
+    def covers(self, other: Region) -> bool:
+        """Whether every element of `other` lies in this region."""
+        if self.start > other.start or self.end < other.end:
+            return False
+        same = self.start == other.start and (self.shape, self.strides) == (other.shape, other.strides)
+        if same or self.dense:
+            return True
+        if max(self.count, other.count) > EXACT or self.itemsize != other.itemsize:
+            return False
+        return bool(np.isin(other.cells(), self.cells(), assume_unique=True).all())
+
+
+class Flow:
+    """Remembers for every tensor object which call made it, and for every storage what was written into it since."""
+
+    def __init__(self) -> None:
+        self.clock = 0
+        self.origin: dict[int, tuple[Tensor, Source, int]] = {}
+        self.log: dict[int, list[tuple[int, Source, Region, Region]]] = {}
+        self.exposed: set[int] = set()
+        self.results: list[Tensor] = []
+        self.by_storage: dict[int, list[Tensor]] = {}  # tensors by storage, of the first `indexed` results
+        self.indexed = 0
+
+    def record_result(self, tensor: Tensor, source: Source) -> None:
+        """`tensor` is the result of `source`, now."""
+        self.clock += 1
+        self.origin[id(tensor)] = (tensor, source, self.clock)  # kept alive: an id is never used twice
+        self.results.append(tensor)
+
+    def record_write(self, tensor: Tensor, source: Source, part: Tensor | None = None) -> None:
+        """`source` has just written into `tensor`'s memory, only into `part` where that is given, and gave `tensor`."""
+        if tensor.numel() == 0:
+            return self.record_result(tensor, source)
+        self.clock += 1
+        whole = Region(tensor)
+        changed = whole if part is None or part is tensor else Region(part)
+        self.log.setdefault(_storage(tensor), []).append((self.clock, source, changed, whole))
+
+    def adopt_view(self, tensor: Tensor) -> bool:
+        """Take an unseen tensor for what it is when it only looks at the memory of a known one (`as_subclass` …)."""
+        for known in self.results[self.indexed :]:
+            if _stored(known) and known.numel() and readable(known):
+                self.by_storage.setdefault(_storage(known), []).append(known)
+        self.indexed = len(self.results)
+        if not _stored(tensor) or not tensor.numel():
+            return False
+        mine = Region(tensor)
+        for known in reversed(self.by_storage.get(_storage(tensor), ())):
+            if known.dtype == tensor.dtype and _storage(known) == _storage(tensor) and Region(known).covers(mine):
+                _, source, since = self.origin[id(known)]
+                self.origin[id(tensor)] = (tensor, source, since)
+                return True
+        return False
+
+    def expose(self, tensor: Tensor) -> None:
+        """From now on the tensor's memory may be written without torch knowing."""
+        self.exposed.add(_storage(tensor))
+
+    def is_exposed(self, tensor: Tensor) -> bool:
+        """Whether the tensor's memory may be written without torch knowing."""
+        return _storage(tensor) in self.exposed
+
+    def knows(self, tensor: Tensor) -> bool:
+        """Whether it was seen how the tensor was made."""
+        return id(tensor) in self.origin
+
+    def writes(self, tensor: Tensor) -> int:
+        """How often the tensor's storage has been written into."""
+        return len(self.log.get(_storage(tensor), ())) if self.log else 0
+
+    def sources(self, tensor: Tensor) -> list[Source]:
+        """Everything whose numbers `tensor` holds now, oldest first: what made it, and later writes that overlap it."""
+        _, source, since = self.origin[id(tensor)]
+        if not self.log:
+            return [source]
+        log = self.log.get(_storage(tensor))
+        if not log or log[-1][0] <= since:
+            return [source]
+        writers: list[Source] = []
+        mine = Region(tensor)
+        for time, writer, changed, whole in reversed(log):
+            if time <= since:
+                break
+            if changed.overlaps(mine):
+                if writer not in writers:
+                    writers.append(writer)
+                if whole.covers(mine):
+                    return writers[::-1]
+        return [*writers, source][::-1] if source not in writers else writers[::-1]
+
+
+def _stored(tensor: Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_nested
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr() if _stored(tensor) else -id(tensor)

@@ -1,0 +1,197 @@
+"""The model's modules: their paths, where they were declared, and how they were constructed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from .places import Places
+from .records import Arguments, Module, Place
+
+RECURRENT_OR_ATTENTION = (nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention)
+NOT_SHOWN = frozenset({"self", "args", "kwargs", "device", "dtype", "mode"})
+
+
+Declared = dict[int, tuple[nn.Module, Place | None]]
+
+
+@contextmanager
+def watch_construction(places: Places, seen: Declared | None = None) -> Iterator[Declared]:
+    """While it is open: remembers for every new module the place in the lesson's files that asked for it.
+
+    A copied module was asked for where it was copied. `seen` is what was remembered before.
+    """
+    places_of: Declared = {} if seen is None else seen
+    native, native_copy = nn.Module.__init__, nn.Module.__setstate__
+
+    def __init__(module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
+        places_of[id(module)] = (module, places.declared(module, 2))
+        native(module, *args, **kwargs)
+
+    def __setstate__(module: nn.Module, state: Any) -> None:
+        places_of[id(module)] = (module, places.declared(module, 2))
+        native_copy(module, state)  # type: ignore[no-untyped-call]
+
+    nn.Module.__init__ = __init__  # type: ignore[method-assign, assignment]
+    nn.Module.__setstate__ = __setstate__  # type: ignore[method-assign]
+    try:
+        yield places_of
+    finally:
+        nn.Module.__init__ = native  # type: ignore[method-assign]
+        nn.Module.__setstate__ = native_copy  # type: ignore[method-assign]
+
+
+def children(module: nn.Module) -> dict[str, nn.Module]:
+    """A module's direct children by name, whatever its class calls its own attributes."""
+    inside = module.__dict__.get("_modules")
+    return {name: child for name, child in inside.items() if child is not None} if inside else {}
+
+
+def is_leaf(module: nn.Module) -> bool:
+    """Whether a call of the module is one node: its forward is a library's and nothing of the author's runs inside."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return True
+    if not getattr(type(module).forward, "__module__", "").startswith("torch."):
+        return False
+    inside = module.__dict__.get("_modules")
+    if not inside or isinstance(module, RECURRENT_OR_ATTENTION):
+        return True
+    return not children(module).keys() - {"parametrizations"}
+
+
+def named_class(module: nn.Module) -> type:
+    """The class that its author named: a parametrised module's own class is made up by torch."""
+    kind = type(module)
+    return kind.__mro__[1] if kind.__module__ == "torch.nn.utils.parametrize" else kind
+
+
+class ModelMap:
+    """Every registered module of a model by its first registered path, parents before children."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.paths: dict[int, str] = {}
+        self.modules: dict[str, nn.Module] = {}
+        self.aliases: dict[str, list[str]] = {}
+        stack = [("", model)]
+        while stack:
+            path, module = stack.pop()
+            if id(module) in self.paths:
+                self.aliases[self.paths[id(module)]].append(path)
+                continue
+            self.paths[id(module)], self.modules[path], self.aliases[path] = path, module, []
+            below = [(f"{path}.{name}" if path else name, child) for name, child in children(module).items()]
+            stack.extend(reversed(below))
+
+    def tensors(self, kind: str) -> Iterator[tuple[str, torch.Tensor]]:
+        """Parameters (`_parameters`) or buffers (`_buffers`) by full name, each tensor once."""
+        seen: set[int] = set()
+        for path, module in self.modules.items():
+            for name, tensor in module.__dict__.get(kind, {}).items():
+                if tensor is not None and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    yield (f"{path}.{name}" if path else name), tensor
+
+    def describe(self, declared: Declared) -> dict[str, Module]:
+        """Every module's class, leafness, parent, parameters and places, by path (the root as `""`)."""
+        names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.tensors(kind)}
+        out: dict[str, Module] = {}
+        for path, module in self.modules.items():
+            parent = path.rpartition(".")[0] if path else None
+            leaf = bool(path) and is_leaf(module)
+            above = out[parent]["source"] if parent is not None else None
+            place = declared.get(id(module), (None, None))[1]
+            out[path] = {
+                "class": named_class(module).__name__, "leaf": leaf, "parent": parent,
+                "params": constructor(module) if leaf else {}, "source": place or above,
+                "aliases": self.aliases[path], "training": bool(module.training),
+                "parameters": _own(module, "_parameters", names, leaf),
+                "buffers": _own(module, "_buffers", names, leaf),
+            }  # fmt: skip
+        return out
+
+
+def _own(module: nn.Module, kind: str, names: dict[int, str], leaf: bool) -> dict[str, str]:
+    """A module's own tensors (and its children's, for the names that a leaf's kernel needs): local to full name."""
+    out = {}
+    for name, tensor in module.__dict__.get(kind, {}).items():
+        if tensor is not None:
+            out[name] = names[id(tensor)]
+    if leaf and module.__dict__.get("_modules"):
+        for child_name, child in children(module).items():
+            below = _own(child, kind, names, is_leaf(child))
+            out.update({f"{child_name}.{name}": full for name, full in below.items()})
+    return out
+
+
+def constructor(module: nn.Module) -> Arguments:
+    """The constructor arguments of a library's leaf module that are required or differ from their defaults."""
+    kind = named_class(module)
+    if not kind.__module__.startswith("torch."):
+        return {}
+    out = {}
+    for name, parameter in _signature(kind).items():
+        if name in NOT_SHOWN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        value = _attribute(module, name)
+        required = parameter.default is parameter.empty
+        if value is not _ABSENT and (required or not _is_default(module, name, value, _plain(parameter.default))):
+            out[name] = value
+    if getattr(module, "nonlinearity", "tanh") != "tanh":
+        out["nonlinearity"] = module.nonlinearity
+    return out
+
+
+# What a default of None stands for.
+IMPLIED = {"stride": "kernel_size", "kdim": "embed_dim", "vdim": "embed_dim"}
+
+
+def _is_default(module: nn.Module, name: str, value: Any, default: Any) -> bool:
+    """Whether an argument is its default: also one number for every axis, or what follows from another argument."""
+    if value == default:
+        return True
+    if isinstance(value, list) and value and not isinstance(default, list):
+        return all(item == default for item in value)
+    if name == "bias" and value is False:  # a layer without weights has no bias either
+        return not getattr(module, "affine", True) or not getattr(module, "elementwise_affine", True)
+    return default is None and name in IMPLIED and value == _attribute(module, IMPLIED[name])
+
+
+_ABSENT = object()
+
+
+@cache
+def _signature(kind: type) -> dict[str, inspect.Parameter]:
+    """The first constructor in the class's ancestry that names its parameters."""
+    for ancestor in kind.__mro__:
+        if "__init__" in vars(ancestor) and ancestor is not nn.Module:
+            parameters = dict(inspect.signature(vars(ancestor)["__init__"]).parameters)
+            if parameters.keys() - NOT_SHOWN or len(parameters) == 1:
+                return parameters
+    return {}
+
+
+def _attribute(module: nn.Module, name: str) -> Any:
+    if name == "bias" and not isinstance(getattr(module, name, None), bool):
+        held = {**module.__dict__.get("_parameters", {}), **getattr(module, "parametrizations", {})}
+        return (held.get("bias") is not None) if "bias" in held else _ABSENT
+    value = getattr(module, name, _ABSENT)
+    return value if value is _ABSENT else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A constructor argument as JSON can hold it; tensors and modules are left out."""
+    if isinstance(value, (bool, int, str)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else {"float": str(value)}
+    if isinstance(value, (list, tuple)):
+        items = [_plain(item) for item in value]
+        return _ABSENT if any(item is _ABSENT for item in items) else items
+    return _ABSENT

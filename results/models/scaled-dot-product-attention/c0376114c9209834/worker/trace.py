@@ -1,0 +1,425 @@
+"""Watches one run of a model: every module call and tensor operation, with the data that flows between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.lazy import LazyModuleMixin
+from torch.overrides import TorchFunctionMode
+
+from . import naming, nesting, portable
+from .flow import Flow, Source
+from .modules import ModelMap, children, is_leaf, named_class
+from .places import Places
+from .records import Call, CallKind, Struct
+from .values import PLAIN, Values, dtype_name, readable, same, version
+
+
+class Tracer:
+    """Collects the calls of one run; `calls` has the form that docs/architecture.md describes."""
+
+    def __init__(self, model: ModelMap, places: Places, values: Values, *, native: bool = False) -> None:
+        self.model, self.places, self.values, self.flow = model, places, values, Flow()
+        self.replaced: dict[Any, Any] = {} if native else portable.REPLACED
+        self.calls: list[Call] = []
+        self.inside: list[int] = []
+        self.scopes: list[str] = []
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.unregistered: dict[int, tuple[nn.Module, str]] = {}
+        self.initial: dict[str, int] = {}  # parameters and buffers that were made during the run, as initialised
+        self.quiet = self.entering = self.stale = False
+        self.failed: tuple[BaseException, str] | None = None
+        for kind, source in (("_parameters", "param"), ("_buffers", "buffer")):
+            for name, tensor in model.tensors(kind):
+                self.flow.record_result(tensor, [source, name])
+
+    def run(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called."""
+        with self.watching():
+            self.entering = True
+            return self._container(self.model.model, "", self.model.model, tuple(args), dict(kwargs))
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While it is open, module calls, tensor operations and custom autograd functions are recorded."""
+        native_call, native_apply = nn.Module.__call__, vars(torch.autograd.Function)["apply"]
+        native_script = vars(torch.jit.ScriptFunction)["__call__"]
+        tracer, thread, limit = self, threading.get_ident(), sys.getrecursionlimit()
+
+        def __call__(module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+            run = native_call.__get__(module)
+            if tracer.quiet or threading.get_ident() != thread:
+                return run(*args, **kwargs)
+            return tracer.module(module, run, args, kwargs)
+
+        def apply(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            run = native_apply.__func__.__get__(function)
+            # What is checkpointed runs inside a function of torch's own; it is seen as if it were not.
+            seen_through = function.__module__ == "torch.utils.checkpoint"
+            if tracer.quiet or seen_through or threading.get_ident() != thread:
+                return run(*args, **kwargs)
+            return tracer.op(run, args, kwargs, function.__name__)
+
+        def scripted(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            run = native_script.__get__(function)
+            if tracer.quiet or threading.get_ident() != thread:
+                return run(*args, **kwargs)
+            return tracer.op(run, args, kwargs, function.name)
+
+        def registered(*_: Any) -> None:
+            tracer.stale = True
+
+        nn.Module.__call__ = __call__  # type: ignore[method-assign]
+        torch.autograd.Function.apply = classmethod(apply)  # type: ignore[method-assign, assignment]
+        torch.jit.ScriptFunction.__call__ = scripted  # type: ignore[method-assign, assignment]
+        hook = nn.modules.module.register_module_module_registration_hook(registered)
+        sys.setrecursionlimit(4 * limit)  # a watched module call takes more frames than a plain one
+        try:
+            with _Mode(self):
+                yield
+        finally:
+            sys.setrecursionlimit(limit)
+            hook.remove()
+            torch.jit.ScriptFunction.__call__ = native_script  # type: ignore[method-assign]
+            nn.Module.__call__ = native_call  # type: ignore[method-assign]
+            torch.autograd.Function.apply = native_apply  # type: ignore[method-assign]
+
+    # -- what ran ------------------------------------------------------------------------------------------------
+
+    def op(self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None) -> Any:
+        """Run one tensor operation; it becomes a node when tensors come out of it or are written by it."""
+        title, reflected = (name, False) if name else naming.name_operation(func)
+        raw = getattr(func, "__name__", "")
+        if raw in naming.QUESTIONS:
+            if raw in naming.EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
+                self.flow.expose(args[0])
+            return func(*args, **kwargs)
+        self.quiet = True
+        try:
+            # An attribute is looked at first: most are no tensors, and looking changes nothing.
+            attribute = func(*args, **kwargs) if raw == "__get__" else None
+            if raw == "__get__" and not isinstance(attribute, Tensor):
+                return attribute
+            touched: list[tuple[Tensor, int]] = []
+            with torch._C.DisableTorchFunction():
+                read, named = self._arguments(title, args, kwargs, touched)
+                before = [(tensor, tensor.clone()) for tensor, _ in touched if title in naming.SILENT]
+            try:
+                out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
+            except BaseException as error:
+                self._failing(error, title, args, kwargs)
+                raise
+            with torch._C.DisableTorchFunction():
+                if title == "data_" and raw == "__set__":
+                    made, written = args[0], []
+                else:
+                    written = _written(title, touched, args, kwargs, out)
+                    written += [tensor for tensor, copy in before if not same(tensor, copy)]
+                    made = out if nesting.holds_tensor(out) else written[0] if len(written) == 1 else tuple(written)
+                if written or nesting.holds_tensor(made):
+                    call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
+                                      read[::-1] if reflected else read, named, 3)  # fmt: skip
+                    self._finish(call, made, written, args[1] if title == "setitem" else None)
+                elif raw in naming.READS and touched:
+                    call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 3)
+                    call["out"] = self._describe(out, None, 0, read=False)
+            return out
+        finally:
+            self.quiet = False
+
+    def _arguments(
+        self, title: str, args: Any, kwargs: Any, touched: list[tuple[Tensor, int]]
+    ) -> tuple[list[Struct], dict[str, Struct]]:
+        """What an operation is given; a tensor that it only overwrites is marked as `unread`."""
+        read = [self.read(arg, touched) for arg in args]
+        named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
+        over = [named.get("out")] + ([read[0]] if title in naming.OVERWRITING and read else [])
+        for struct in over:
+            for leaf in struct.get("tuple", [struct]) if isinstance(struct, dict) else ():
+                if isinstance(leaf, dict) and "tensor" in leaf:
+                    leaf["unread"] = True
+        return read, named
+
+    def module(self, module: nn.Module, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run one module call: a leaf becomes a node, a container a frame around what runs inside."""
+        if module is self.model.model:
+            if self.entering:
+                self.entering = False
+                return run(*args, **kwargs)
+            return self._container(module, "", run, args, kwargs)
+        layer = self._layer(module)
+        if not is_leaf(module):
+            return self._container(module, layer, run, args, kwargs)
+        return (self._hooked if _has_hooks(module) else self._leaf)(module, layer, run, args, kwargs)
+
+    def _hooked(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A leaf with hooks of the author's: what they do stands before and after it."""
+        forward = module.forward
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            return forward(*args, **kwargs) if self.quiet else self._leaf(module, layer, forward, args, kwargs)
+
+        own = module.__dict__.get("forward")
+        module.__dict__["forward"] = watched
+        try:
+            return run(*args, **kwargs)
+        finally:
+            del module.__dict__["forward"]
+            if own is not None:
+                module.__dict__["forward"] = own
+
+    def _leaf(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        touched: list[tuple[Tensor, int]] = []
+        self.quiet = True
+        try:
+            if isinstance(module, LazyModuleMixin):
+                self._settled(module, args, kwargs)
+            with torch._C.DisableTorchFunction():
+                read = [self.read(arg, touched) for arg in args]
+                named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
+                state = [(name, tensor, tensor.clone()) for name, tensor in _buffers(module)]
+            try:
+                # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
+                with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
+                    out = run(*args, **kwargs)
+            except BaseException as error:
+                self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
+                raise
+            with torch._C.DisableTorchFunction():
+                call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
+                self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
+                for name, tensor, before in state:
+                    if not same(tensor, before):
+                        self.flow.record_write(tensor, [len(self.calls) - 1, name])
+            return out
+        finally:
+            self.quiet = False
+
+    def _settled(self, module: Any, args: Any, kwargs: Any) -> None:
+        """Give a lazy module its shapes now, and note how it was initialised before its first call changes it."""
+        if module.has_uninitialized_params():
+            module._infer_parameters(module, args, kwargs)
+            names = {id(t): name for kind in ("_parameters", "_buffers") for name, t in self.model.tensors(kind)}
+            for _, tensor in (*module._parameters.items(), *module._buffers.items()):
+                if tensor is not None and id(tensor) in names:
+                    self.initial[names[id(tensor)]] = self.values.take(tensor)
+
+    def _container(self, module: nn.Module, layer: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        with torch._C.DisableTorchFunction():
+            read = [self.read(arg, None) for arg in args]
+            named = {key: self.read(arg, None) for key, arg in kwargs.items()}
+        call = self._call(layer, "Module", "module", read, named, 4)
+        self.inside.append(len(self.calls) - 1)
+        self.scopes.append(layer or named_class(module).__name__)
+        try:
+            out = run(*args, **kwargs)
+        except BaseException as error:
+            if layer:
+                self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
+            raise
+        finally:
+            self.inside.pop()
+            self.scopes.pop()
+        with torch._C.DisableTorchFunction():
+            call["out"] = self.read(out, None)
+        return out
+
+    # -- how it is recorded -----------------------------------------------------------------------------------------
+
+    def _call(
+        self, layer: str, op: str, kind: CallKind, args: list[Struct], kwargs: dict[str, Struct], depth: int
+    ) -> Call:
+        call: Call = {"layer": layer, "op": op, "kind": kind, "inside": self.inside[-1] if self.inside else None,
+                "at": self.places.here(depth), "args": args, "kwargs": kwargs, "out": None}  # fmt: skip
+        self.calls.append(call)
+        return call
+
+    def _finish(self, call: Call, out: Any, written: list[Tensor], index: Any = None) -> None:
+        """Note what a call made: new tensors are born of it, written ones hold its numbers from now on.
+
+        `index` is where a `setitem` wrote: its result is the whole tensor, but only a part of it changed.
+        """
+        number = len(self.calls) - 1
+        ids = {id(tensor) for tensor in written}
+        first: dict[int, str] = {}
+
+        def seen(tensor: Tensor, path: str) -> None:
+            first.setdefault(id(tensor), path)
+            if id(tensor) not in ids:
+                self.flow.record_result(tensor, [number, path])
+
+        nesting.walk(out, "", seen, 0)
+        for n, tensor in enumerate(written):
+            part = _part(tensor, index if n == 0 else None)  # an index is into setitem's own target, the first argument
+            self.flow.record_write(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
+        call["out"] = self._describe(out, None, 0, read=False)
+
+    def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Struct:
+        """A value that is being read: its tensors say where their numbers came from."""
+        return self._describe(value, touched, 0, read=True)
+
+    def _describe(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Struct:
+        if isinstance(value, Tensor):
+            return self._tensor(value, touched, read=read)
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else {"float": nesting.non_finite(value)}
+        if depth > nesting.DEPTH:
+            return {"opaque": "nested too deeply"}
+        below = depth + 1
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            fields = [[f, self._describe(getattr(value, f), touched, below, read=read)] for f in value._fields]
+            return {"record": type(value).__name__, "fields": fields}
+        if isinstance(value, (tuple, list, deque)):
+            items = [self._describe(item, touched, below, read=read) for item in value]
+            return {"tuple": items} if isinstance(value, tuple) else {"list": items}
+        if isinstance(value, Mapping):
+            return {"dict": [[self._describe(k, None, below, read=read), self._describe(v, touched, below, read=read)]
+                             for k, v in value.items()]}  # fmt: skip
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = [[f.name, self._describe(getattr(value, f.name, None), touched, below, read=read)]
+                      for f in dataclasses.fields(value)]  # fmt: skip
+            return {"record": type(value).__name__, "fields": fields}
+        return nesting.to_json(value)
+
+    def _tensor(self, tensor: Tensor, touched: list[tuple[Tensor, int]] | None, *, read: bool) -> Struct:
+        if not readable(tensor):
+            return {"opaque": f"a tensor without numbers of its own ({type(tensor).__name__})"}
+        if touched is not None:
+            touched.append((tensor, version(tensor)))
+        if read:
+            if not self.flow.knows(tensor) and not self.flow.adopt_view(tensor):
+                self._outside(tensor)
+            elif self.flow.exposed and self.flow.is_exposed(tensor) and self.values.stale(tensor):
+                self._outside(tensor, written=True)
+        number = self.values.take(tensor, self.flow.writes(tensor))
+        if not read:
+            return {"tensor": number}
+        sources, born = self.flow.sources(tensor), self.flow.origin[id(tensor)][1]
+        # Where later writes cover a view, its sources no longer tell which tensor was read: its birth does.
+        return {"tensor": number, "from": sources, **({} if sources == [born] else {"born": born})}
+
+    def _outside(self, tensor: Tensor, *, written: bool = False) -> None:
+        """A tensor that nothing seen has made, or has written (by NumPy …), enters as a source of its own."""
+        scope = self.scopes[-1] if self.scopes else named_class(self.model.model).__name__
+        call = self._call(self._numbered("outside", scope), "Outside", "outside", [], {}, 6)
+        source: Source = [len(self.calls) - 1, ""]
+        if written:
+            self.flow.record_write(tensor, source)
+        else:
+            self.flow.record_result(tensor, source)
+            self.flow.expose(tensor)
+        call["out"] = {"tensor": self.values.take(tensor, self.flow.writes(tensor))}
+
+    def _layer(self, module: nn.Module) -> str:
+        if id(module) not in self.model.paths and self.stale:
+            self.model, self.stale = ModelMap(self.model.model), False
+        if id(module) in self.model.paths:
+            return self.model.paths[id(module)]
+        if id(module) not in self.unregistered:
+            name = self._numbered(named_class(module).__name__, self.scopes[-1] if self.scopes else "")
+            self.unregistered[id(module)] = (module, name)
+        return self.unregistered[id(module)][1]
+
+    def _numbered(self, name: str, scope: str) -> str:
+        n = self.counts[name, scope]
+        self.counts[name, scope] += 1
+        return f"{name}@{scope}#{n}"
+
+    def _failing(self, error: BaseException, what: str, args: Any, kwargs: Any) -> None:
+        """Remember the innermost call in which an exception arose, and what it was given."""
+        if self.failed is None or self.failed[0] is not error:
+            given: list[str] = []
+            for value in (*args, *kwargs.values()):
+                nesting.walk(value, "", lambda tensor, path: given.append(self._described(tensor)), 0)
+            self.failed = error, f"in {what}" + (f", given {', '.join(given[:6])}" if given else "")
+
+    def context(self, error: BaseException) -> str | None:
+        """In which call an exception arose, and what that was given; None when it arose elsewhere."""
+        chain: BaseException | None = error
+        while chain is not None:
+            if self.failed is not None and self.failed[0] is chain:
+                return self.failed[1]
+            chain = chain.__cause__ or chain.__context__
+        return None
+
+    def _described(self, tensor: Tensor) -> str:
+        source: Source = self.flow.origin[id(tensor)][1] if self.flow.knows(tensor) else ["", ""]
+        name = str(source[1]) if source[0] in ("input", "param", "buffer") else ""
+        if isinstance(source[0], int):
+            name = str(self.calls[source[0]]["layer"])
+        return f"{name or 'a tensor'}: {dtype_name(tensor)} {list(tensor.shape)}"
+
+
+class _Mode(TorchFunctionMode):
+    """Hands every torch function called by the lesson to the tracer."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__()
+        self.tracer = tracer
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.tracer.quiet:
+            return self.tracer.replaced.get(func, func)(*args, **(kwargs or {}))
+        return self.tracer.op(func, args, kwargs or {})
+
+
+def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: Any, out: Any) -> list[Tensor]:
+    """The tensors that an operation has written into, each once."""
+    tensors = {id(tensor): tensor for tensor, before in touched if version(tensor) != before}
+    first = args[0] if args else None
+    # Tensors made in inference mode count no versions: there the name tells.
+    by_name = title == "setitem" or (title.endswith("_") and out is first)
+    if by_name and isinstance(first, Tensor) and first.is_inference():
+        tensors[id(first)] = first
+    if kwargs.get("out") is not None:
+        nesting.walk(kwargs["out"], "", lambda tensor, path: tensors.update({id(tensor): tensor}), 0)
+    return list(tensors.values())
+
+
+def _part(tensor: Tensor, index: Any) -> Tensor:
+    """The part of a tensor that a basic index selects, as a view; all of it for any other index."""
+    parts = index if isinstance(index, tuple) else (index,)
+    basic = all(part is Ellipsis or type(part) is int or isinstance(part, slice) for part in parts)
+    return tensor[index] if index is not None and basic else tensor
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    """Whether the author has put hooks around a module's forward (torch puts its own around some)."""
+    own = module.__dict__
+    hooks = (*own.get("_forward_hooks", {}).values(), *own.get("_forward_pre_hooks", {}).values())
+    return any(not _library(hook) for hook in hooks)
+
+
+def _library(hook: Any) -> bool:
+    return str(getattr(hook, "__module__", None) or type(hook).__module__).startswith("torch.")
+
+
+def _buffers(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """The buffers of a leaf and of what stands inside it, by local name."""
+    for name, tensor in module.__dict__.get("_buffers", {}).items():
+        if tensor is not None and readable(tensor):
+            yield name, tensor
+    for child_name, child in children(module).items():
+        yield from ((f"{child_name}.{name}", tensor) for name, tensor in _buffers(child))
+
+
+def _unseen(module: nn.Module, touched: list[tuple[Tensor, int]]) -> bool:
+    """Whether neither another mode nor a tensor class of the author's takes part in a leaf's run."""
+    return (
+        torch._C._len_torch_function_stack() == 1
+        and all(type(tensor) in PLAIN for tensor, _ in touched)
+        and all(tensor is None or type(tensor) in PLAIN for tensor in module.__dict__.get("_parameters", {}).values())
+    )
