@@ -172,7 +172,7 @@ def _find_history_faults(folder: Path, lesson_history: History, at: str) -> Iter
 
 def _find_event_faults(lesson_history: History, file: str) -> Iterator[Fault]:
     for number, event in enumerate(lesson_history["revisions"]):
-        strange = sorted(event.keys() - {"revision", "publishedAt", "reasons", "note"})
+        strange = sorted(event.keys() - history.Event.__annotations__.keys())
         if strange:
             yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(strange)})",
                         "Take the file back from git.")  # fmt: skip
