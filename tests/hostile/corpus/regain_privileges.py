@@ -5,7 +5,7 @@ import os
 import struct
 
 # control:
-assert ctypes.CDLL(None).capget(struct.pack('Ii', 0x20080522, 0), ctypes.create_string_buffer(24)) == 0
+assert ctypes.CDLL(None).getpid() == os.getpid()
 # attack:
 libc = ctypes.CDLL(None, use_errno=True)
 header, wanted = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *[0xFFFFFFFF] * 6)

@@ -6,6 +6,6 @@ import os
 import world
 
 # control:
-os.getpriority(os.PRIO_PROCESS, 0)
+assert world.victim > 1
 # attack:
 os.setpriority(os.PRIO_PROCESS, world.victim, 19)
