@@ -34,6 +34,7 @@ MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' +
 )
 BEFORE = ", before"  # how the rows of another commit end
 BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
+SMALL = PROJECT / "tests" / "lessons" / "tiny-affine"
 ALIKE = 200  # lessons that are measured in rows without an aim: more of the same say nothing new
 FILES = ("Snakefile", "config.yaml", "workflow", "profiles")
 
@@ -165,6 +166,19 @@ def measure_bare_graph(bench: Bench, count: int) -> None:
     shutil.rmtree(folder)
 
 
+def measure_idle(bench: Bench, count: int) -> None:
+    """Measure a site of small lessons where nothing is to be done, beside Snakemake itself with as many jobs.
+
+    With nothing to do a lesson costs the digests of its files and six nodes of the graph, whatever it computes.
+    """
+    folder = bench.make_repository(count, [SMALL])
+    bench.note(f"{count} small lessons, cold", bench.snakemake(folder))
+    assert len(list(folder.glob("results/models/*/*/index.html"))) == count
+    bench.median(f"{count} small lessons, nothing to do", bench.runs, lambda: bench.snakemake(folder))
+    shutil.rmtree(folder)
+    measure_bare_graph(bench, count)
+
+
 def measure_bare_jobs(bench: Bench, count: int) -> None:
     """Measure the same with every `cp` to do: what a rule for every step costs before a step of ours has begun."""
     folder = _bare_chain(bench, count)
@@ -204,11 +218,11 @@ def list_aims(bench: Bench, sizes: Sequence[int]) -> list[Row]:
                 out.append(_compare(bench, row, walls[row], 0, 1.1, lambda row=row: walls[f"{row}{BEFORE}"]))
         memory = bench.figures[f"{size} lessons, cold"].memory
         out.append(Row(f"memory of all processes, {size} lessons", memory, memory, 1024 + 512 * bench.cores, "MiB"))
-    largest = max(sizes)
-    if largest > 1:
-        idle, bare = walls[f"{largest} lessons, nothing to do"], walls[bare_row(largest)]
-        unit = f"× bare Snakemake, {len(CHAIN) * largest} jobs"
-        out.append(Row(f"nothing to do, {largest} lessons", idle, idle / bare, 1.4, unit))
+    for name, idle in walls.items():
+        count, _, kind = name.removesuffix(", nothing to do").partition(" ")
+        if name.endswith(", nothing to do") and kind.endswith("lessons") and (bare := walls.get(bare_row(int(count)))):
+            unit = f"× bare Snakemake, {len(CHAIN) * int(count)} jobs"
+            out.append(Row(f"nothing to do, {count} {kind}", idle, idle / bare, 1.4, unit))
     return out
 
 
@@ -227,6 +241,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of the short rows (default 3)")
     parser.add_argument("--cores", type=int, default=2, help="for Snakemake (default 2)")
     parser.add_argument("--only", metavar="SLUG", help="make all lessons from this one (default: from all in turn)")
+    parser.add_argument("--idle", type=int, metavar="N", help="also N small lessons where nothing is to be done")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="another commit's checkout with its .venv")
     parser.add_argument("--no-peers", action="store_true", help="leave out the other programs")
     parser.add_argument("--no-write", action="store_true", help="print only; docs/performance.md stays")
@@ -250,6 +265,8 @@ def main() -> None:
             measure_site(bench, size)
         if len(sizes) > 1:
             measure_bare_graph(bench, sizes[-1])
+        if options.idle:
+            measure_idle(bench, options.idle)
         took = parts.measure_parts(Path(scratch), sources)
     aims = list_aims(bench, sizes)
     table = performance.format_table(aims, bench.figures, len(sources), options.cores, options.runs)
