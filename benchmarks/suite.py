@@ -32,6 +32,22 @@ MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' +
     '    shell: "cp {{input}} {{output}}"\n'
     for name, before in zip(CHAIN, ("in/{{i}}.txt", *(f"out/{{{{i}}}}.{name}" for name in CHAIN)), strict=False)
 )
+# The same jobs with as many files as ours declare: what each step takes from the ones before it, and what it leaves.
+LEAVES = {
+    "hash": (("lesson.yaml", "model.py", "checks.py", "layers.py"), ("source.json",)),
+    "execute": (("source.json",), ("capture.json", "mutants.json")),
+    "record": (("source.json", "capture.json"), ("cases.json", "cases.csv")),
+    "check": (("source.json", "capture.json", "mutants.json"), ("checks.json",)),
+    "render": (("source.json", "capture.json", "cases.json", "cases.csv", "checks.json"),
+               ("rendered.json", "revision")),
+    "publish": (("rendered.json", "revision", "checks.json"), ("published.json",)),
+}
+DECLARED = 'rule all:\n    input: expand("out/{{i}}/published.json", i=range({count}))\n' + "".join(
+    f"rule {name}:\n    input: {', '.join(repr('out/{{i}}/' + file) for file in takes)}\n"
+    f"    output: {', '.join(repr('out/{{i}}/' + file) for file in leaves)}\n"
+    f'    log: "out/{{{{i}}}}/{name}.log"\n    shell: "cp {{{{input[0]}}}} {{{{output[0]}}}}"\n'
+    for name, (takes, leaves) in LEAVES.items()
+)
 BEFORE = ", before"  # how the rows of another commit end
 BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
 SMALL = PROJECT / "tests" / "lessons" / "tiny-affine"
@@ -177,6 +193,25 @@ def measure_idle(bench: Bench, count: int) -> None:
     bench.median(f"{count} small lessons, nothing to do", bench.runs, lambda: bench.snakemake(folder))
     shutil.rmtree(folder)
     measure_bare_graph(bench, count)
+    measure_declared(bench, count)
+
+
+def measure_declared(bench: Bench, count: int) -> None:
+    """Measure Snakemake itself with as many jobs that declare as many files as ours, and nothing to do."""
+    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
+    (folder / "Snakefile").write_text(DECLARED.format(count=count))
+    for number in range(count):
+        (folder / "out" / str(number)).mkdir(parents=True)
+    for takes, leaves in LEAVES.values():  # in their order: each is younger than what it is made from
+        for name in (*takes, *leaves):
+            for number in range(count):
+                path = folder / "out" / str(number) / name
+                if not path.exists():
+                    path.write_text("")
+    shutil.copytree(PROJECT / "profiles", folder / "profiles")
+    row = f"bare Snakemake, {len(CHAIN) * count} jobs with as many files, nothing to do"
+    bench.median(row, bench.runs, lambda: bench.snakemake(folder))
+    shutil.rmtree(folder)
 
 
 def measure_bare_jobs(bench: Bench, count: int) -> None:
