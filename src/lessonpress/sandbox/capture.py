@@ -21,6 +21,7 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
+CALL_MAY = {"draws", "unseen"}
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
@@ -212,7 +213,7 @@ def check_array(value: Any, blobs: Mapping[str, int]) -> None:
 
 
 def _call(call: Any, number: int, reach: _Reach) -> None:
-    _keys(call, CALL_KEYS, "a call")
+    _keys(call, CALL_KEYS | (CALL_MAY & call.keys() if isinstance(call, dict) else set()), "a call")
     kinds = ("layer", "op", "module", "outside")
     if not (_name(call["layer"]) and _name(call["op"])) or call["kind"] not in kinds:
         raise Malformed("a call without a layer, operation or kind")
@@ -224,6 +225,10 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     for struct in (*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values()):
         _struct(struct, reach, number, reader=call["layer"])  # what a call reads was made by an earlier one
         reach.take_tensors()
+    if not all(_count(value) and value < reach.values for value in _list(call.get("draws", []), "draws")):
+        raise Malformed("a call that drew numbers which have no value")
+    if call.get("unseen", True) is not True:
+        raise Malformed("a call that is neither seen nor unseen")
     _struct(call["out"], reach, reach.calls)
     # A frame is no node of the graph, nor an operation that made no tensor: nothing is read from them.
     reach.layers.append(call["layer"] if reach.take_tensors() and call["kind"] != "module" else None)

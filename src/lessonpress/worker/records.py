@@ -161,6 +161,8 @@ class Call(TypedDict):
     args: list[Struct]
     kwargs: dict[str, Struct]
     out: Struct
+    draws: NotRequired[list[int]]  # random numbers that it drew, apart from the result; empty where they are not known
+    unseen: NotRequired[bool]  # the author's own code ran inside it, out of sight
 
 
 class Run(TypedDict):

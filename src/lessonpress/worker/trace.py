@@ -17,6 +17,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.overrides import TorchFunctionMode
 
 from . import naming, nesting, portable
+from .chance import LAYERS, Draws
 from .flow import Flow, Source
 from .modules import ModelMap, children, is_leaf, named_class
 from .places import Places
@@ -67,13 +68,13 @@ class Tracer:
             seen_through = function.__module__ == "torch.utils.checkpoint"
             if tracer.quiet or seen_through or threading.get_ident() != thread:
                 return run(*args, **kwargs)
-            return tracer.op(run, args, kwargs, function.__name__)
+            return tracer.op(run, args, kwargs, function.__name__, unseen=True)
 
         def scripted(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             run = native_script.__get__(function)
             if tracer.quiet or threading.get_ident() != thread:
                 return run(*args, **kwargs)
-            return tracer.op(run, args, kwargs, function.name)
+            return tracer.op(run, args, kwargs, function.name, unseen=True)
 
         def registered(*_: Any) -> None:
             tracer.stale = True
@@ -95,8 +96,13 @@ class Tracer:
 
     # -- what ran ------------------------------------------------------------------------------------------------
 
-    def op(self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None) -> Any:
-        """Run one tensor operation; it becomes a node when tensors come out of it or are written by it."""
+    def op(
+        self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None, *, unseen: bool = False
+    ) -> Any:
+        """Run one tensor operation; it becomes a node when tensors come out of it or are written by it.
+
+        `unseen` says that the author's code runs inside it.
+        """
         title, reflected = (name, False) if name else naming.name_operation(func)
         raw = getattr(func, "__name__", "")
         if raw in naming.QUESTIONS:
@@ -113,6 +119,7 @@ class Tracer:
             with torch._C.DisableTorchFunction():
                 read, named = self._arguments(title, args, kwargs, touched)
                 before = [(tensor, tensor.clone()) for tensor, _ in touched if title in naming.SILENT]
+                draws = Draws()
             try:
                 out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
@@ -128,6 +135,9 @@ class Tracer:
                 if written or nesting.holds_tensor(made):
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
                                       read[::-1] if reflected else read, named, 3)  # fmt: skip
+                    draws.note(call, title, args, kwargs, out, self.values)
+                    if unseen:
+                        call["unseen"] = True
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
                 elif raw in naming.READS and touched:
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 3)
@@ -187,6 +197,7 @@ class Tracer:
                 read = [self.read(arg, touched) for arg in args]
                 named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
                 state = [(name, tensor, tensor.clone()) for name, tensor in _buffers(module)]
+                draws = Draws()
             try:
                 # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
                 with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
@@ -196,6 +207,8 @@ class Tracer:
                 raise
             with torch._C.DisableTorchFunction():
                 call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
+                function = LAYERS.get(call["op"], "")
+                draws.note(call, function, args, {"p": getattr(module, "p", None)} if function else kwargs, out, self.values)
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
                 for name, tensor, before in state:
                     if not same(tensor, before):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from lessonpress.replay.operations import kept
 from lessonpress.replay.operations.interpreter import Argument, Marked, Program, Step, run_step
-from lessonpress.replay.operations.kinds import Array, Unsupported, settle
+from lessonpress.replay.operations.kinds import Array, Follows, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
@@ -25,6 +26,8 @@ SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_
 TO_PYTHON = frozenset([
     "item", "tolist", "bool", "float", "int", "index", "is_nonzero",
 ])  # a number goes from a tensor to Python
+_FUNCTIONS = {"Dropout": "dropout", "Dropout1d": "dropout1d", "Dropout2d": "dropout2d", "Dropout3d": "dropout3d",
+              "AlphaDropout": "alpha_dropout"}  # fmt: skip
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
@@ -43,6 +46,10 @@ class Builder:
     writers: set[int] = field(default_factory=set)  # calls that wrote into what another call had made
     lost: dict[int, str] = field(default_factory=dict)  # calls that were not repeated
     uncovered: list[str] = field(default_factory=list)
+    blocking: list[str] = field(default_factory=list)  # of those, what may decide how the rest runs
+    fixed: set[int] = field(default_factory=set)  # calls that give the same for every input
+    number: int = 0  # of the call that is repeated now
+    shifted: bool = False  # a draw before may have taken another number of random numbers
     differences: list[float] = field(default_factory=list)
     given: dict[str, int] = field(default_factory=dict)
     limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
@@ -51,19 +58,97 @@ class Builder:
         self.given = list_given_values(self.run)
 
     def program(self) -> Program:
-        """What was built."""
-        return Program(tuple(self.ports), tuple(self.steps))
+        """What was built: the ports that are given or that a step gives, and nothing of calls that are not repeated."""
+        used = {slot for step in self.steps for slot in (*_list_slots(list(step.args)), *(out for out, _ in step.out))}
+        if not self.lost and len(used) == len(self.ports):
+            return Program(tuple(self.ports), tuple(self.steps))
+        numbers = {slot: number for number, slot in enumerate(sorted(used))}
+        ports = tuple(port for port, slot in self.ports.items() if slot in used)
+        return Program(ports, tuple(_renumber_step(step, numbers) for step in self.steps))
 
     def add(self, number: int, call: Call) -> None:
         """Repeat one call; what goes wrong is noted and everything that reads from it is lost too."""
+        self.number = number
+        drawn_after = self.shifted and kept.is_draw(call)
+        fixed = not drawn_after and kept.is_fixed(call, self.fixed)
+        before = len(self.steps)
         try:
             if call["kind"] == "outside":
-                raise Unsupported("a tensor that comes from outside the recorded operations")
+                raise Unsupported("a tensor comes from outside the recorded operations")
+            if drawn_after:
+                raise Unsupported("random numbers are drawn after others whose count depends on the data")
             self._repeat(number, call)
         except REPLAY_ERRORS as error:
-            reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
-            self.lost[number] = call["layer"]
-            self.uncovered.append(f"{call['layer']}: {reason}")
+            del self.steps[before:]
+            if not (fixed and self._keep(number, call)):
+                self._lose(number, call, error)
+        if fixed:
+            self.fixed.add(number)
+        self.shifted = self.shifted or (not fixed and kept.shifts_draws(call))
+
+    def _lose(self, number: int, call: Call, error: Exception) -> None:
+        """Note a call that is not repeated, and why: in a reader's words, and not for what only follows from another."""
+        self.lost[number] = call["layer"]
+        reason = f"{call['layer']}: {error if isinstance(error, Unsupported) else 'it is called in a way that the table does not know'}"
+        if not isinstance(error, Follows):
+            self.uncovered.append(reason)
+        if why := self._blocks(call):
+            self.blocking.append(f"{call['layer']}: {why}")
+
+    def _blocks(self, call: Call) -> str:
+        """Why a call that is not repeated may decide about the rest of the run, or empty words."""
+        results, name = kept.list_result_paths(call), kept.base_name(call)
+        if call["kind"] == "op" and not results:
+            return "the model decides by numbers that a page cannot compute"
+        masks = [leaf for struct in call["args"][1:] for leaf in self._list_masks(struct)]
+        if name in kept.SHAPED_BY_NUMBERS or (name == "getitem" and masks) or (call.get("unseen") and self._reshapes(call)):
+            return "the shape of what it gives depends on numbers that a page cannot compute"
+        if name in kept.RAISING:
+            return "it raises an error for some numbers, and a page cannot tell which"
+        if name in kept.FINITE:
+            return "" if self._watch_finite(call) else "it raises an error for some numbers, and a page cannot tell which"
+        return ""
+
+    def _list_masks(self, struct: Struct) -> list[Tree]:
+        """The tensors of bools in an index."""
+        return [leaf for _, leaf in _find_tensors(struct) if self.run["values"][leaf["tensor"]]["dtype"] == "bool"]
+
+    def _reshapes(self, call: Call) -> bool:
+        """Whether a call gives an array of a shape that none of its arguments has."""
+        shapes = [self.run["values"][leaf["tensor"]]["shape"] for arg in call["args"] for _, leaf in _find_tensors(arg)]
+        return any(self.run["values"][leaf["tensor"]]["shape"] not in shapes for _, leaf in kept.list_result_paths(call))
+
+    def _watch_finite(self, call: Call) -> bool:
+        """Let the program stop where an argument is not finite; whether it knows all of them."""
+        try:
+            for arg in call["args"]:
+                for _, leaf in _find_tensors(arg):
+                    step = Step(-1, call["layer"], "all_finite", ({"slot": self._read(leaf)},), (), False, [True])
+                    self._do(step)
+        except REPLAY_ERRORS:
+            return False
+        return True
+
+    def _keep(self, number: int, call: Call) -> bool:
+        """Take what a call gave as it was recorded, since no input reaches it; whether that can be."""
+        results = kept.list_result_paths(call)
+        if not results or kept.base_name(call) in kept.VIEWS:
+            return False
+        writes = call["kind"] == "op" and call["op"].endswith("_")
+        try:
+            for path, leaf in results:
+                port = kept.name_port(number, call, path)
+                source = {"slot": self._source(*port.split(":", 1))}
+                out = self._out([(self._slot(f"{number}:{path}"), leaf)])
+                if writes:
+                    target = {"slot": self._read(_require_leaf(call["args"][0]))}
+                    self._do(Step(number, call["layer"], "copy", (target, source), out, True))
+                else:
+                    self._do(Step(number, call["layer"], "kept", (source,), out))
+                self.limits[out[0][0]] = self.limit
+        except REPLAY_ERRORS:
+            return False
+        return True
 
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
@@ -132,9 +217,11 @@ class Builder:
         """A call's row, with its arguments as a step holds them."""
         args = [self._encode(arg) for arg in call["args"]]
         kwargs = {k: self._encode(v) for k, v in call["kwargs"].items() if k not in WITHOUT_EFFECT}
-        if call["kind"] == "layer":
+        if call["kind"] == "layer" and not call.get("draws"):
             return self._layer(call, args, kwargs)
         name = plain_name(call["op"])
+        if call.get("draws"):
+            return self._drawn(call, args, kwargs)
         if name.strip("_") in TO_PYTHON and not list(_find_tensors(call["out"])):
             return resolve("alias", args[:1], {})
         if name in CASTS | SAME:
@@ -142,6 +229,15 @@ class Builder:
         if name in ("getitem", "setitem"):
             args[1:2] = [self._index(call["args"][1])]
         return resolve(name, args, kwargs)
+
+    def _drawn(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
+        """The row of an operation that is given the random numbers that it drew."""
+        noise = {"slot": self._source(*kept.name_noise(self.number, call, 0).split(":", 1))}
+        name = plain_name(call["op"])
+        if call["kind"] == "layer":
+            name, kwargs = _FUNCTIONS.get(name, name), {"p": self.modules[call["layer"]]["params"].get("p", 0.5)}
+        writes = "_" if name.endswith("_") else ""
+        return resolve(f"{name.rstrip('_')}_drawn{writes}", [args[0] if args else kwargs.pop("input"), noise, *args[1:]], kwargs)
 
     def _layer(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A leaf module's row with its weights and constructor parameters."""
@@ -196,7 +292,7 @@ class Builder:
         sources = leaf.get("from", [])
         for source in sources:
             if source[0] in self.lost:
-                raise Unsupported(f"reads {self.lost[source[0]]}")
+                raise Follows(f"reads {self.lost[source[0]]}")
         if not sources:
             raise Unsupported("reads a tensor of unknown origin")
         born = leaf.get("born") or (None if sources[0][0] in self.writers else sources[0])
@@ -261,6 +357,23 @@ def _list_slots(args: Argument) -> list[int]:
     return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _list_slots(part)]
 
 
+def _renumber_step(step: Step, numbers: Mapping[int, int]) -> Step:
+    """A step with other numbers of slots."""
+    args = tuple(_renumber(arg, numbers) for arg in step.args)
+    return replace(step, args=args, out=tuple((numbers[slot], shape) for slot, shape in step.out))
+
+
+def _renumber(arg: Argument, numbers: Mapping[int, int]) -> Argument:
+    if isinstance(arg, list | tuple):
+        return [_renumber(part, numbers) for part in arg]
+    if not isinstance(arg, dict) or "list" in arg:
+        return arg
+    if "slot" in arg:
+        return {"slot": numbers[arg["slot"]]}
+    return {key: {name: _renumber(part, numbers) for name, part in value.items()} if key == "dict"
+            else _renumber(value, numbers) for key, value in arg.items()}  # fmt: skip
+
+
 def _wrap_params(params: Arguments) -> Iterator[tuple[str, Struct]]:
     """Constructor parameters as structures: their lists are bare JSON lists."""
     for name, value in params.items():
@@ -291,7 +404,8 @@ def list_given_values(run: Run) -> dict[str, int]:
     inputs = {f"input:{path}": leaf["tensor"]
               for name, struct in run["inputs"] for path, leaf in _find_tensors(struct, name)}  # fmt: skip
     parameters = {f"param:{name}": number for name, number in run["params"].items()}
-    return {**inputs, **parameters, **{f"buffer:{name}": number for name, number in run["buffers"].items()}}
+    buffers = {f"buffer:{name}": number for name, number in run["buffers"].items()}
+    return {**inputs, **parameters, **buffers, **kept.list_kept_values(run["calls"])}
 
 
 def _find_tensors(struct: Struct, path: str = "") -> Iterator[tuple[str, Tree]]:
@@ -300,6 +414,13 @@ def _find_tensors(struct: Struct, path: str = "") -> Iterator[tuple[str, Tree]]:
     for below, leaf in leaves:
         if isinstance(leaf, dict) and "tensor" in leaf:
             yield ".".join(part for part in (path, below) if part), leaf
+
+
+def _require_leaf(struct: Struct) -> Tree:
+    """The tensor that an argument is."""
+    if not isinstance(struct, dict) or "tensor" not in struct:
+        raise Unsupported("something that is not a tensor is written")
+    return struct
 
 
 def _require_tensor(struct: Struct) -> int:

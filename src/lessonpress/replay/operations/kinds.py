@@ -26,6 +26,10 @@ class Unsupported(Exception):
     """An operation, or one way of calling it, that the table does not repeat; the message says which and why."""
 
 
+class Follows(Unsupported):
+    """A call that is not repeated only because one before it is not."""
+
+
 def kind(dtype: str) -> type[np.generic]:
     """The numpy type in which values of a torch dtype are replayed.
 

@@ -76,6 +76,7 @@ CASES: list[Case | LayerCase] = [
     case("var_mean", X, False),
     case("diff", X),
     case("diff", X, 2, 1),
+    *[case("all_finite", x, oracle=lambda x: x.isfinite().all()) for x in (X, N, ODD)],
     case("normalize", X, dim=-1),
     case("normalize", X, p=1.0, dim=1),
 ]

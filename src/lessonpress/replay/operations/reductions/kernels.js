@@ -60,6 +60,7 @@ op.cosine_similarity = (x1, x2, dim, eps) => {
 };
 op.pairwise_distance = (x1, x2, p, eps, keepdim) =>
   reduce(real((a, b) => a - b + eps, x1, x2), -1, keepdim, FLOAT, (line) => lineNorm(line, p));
+op.all_finite = (x) => reduce(x, null, false, BOOL, (line) => +line.every(Number.isFinite));
 op.all = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.every((v) => v !== 0));
 op.any = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.some((v) => v !== 0));
 op.count_nonzero = (x, dim) => reduce(x, dim, false, INT, (line) => line.filter((v) => v !== 0).length);
@@ -77,7 +78,7 @@ op.diff = (x, n, dim) => {
 op.cumprod = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a * b));
 
 // The places that sort a line, equals in their old order, NaN as the largest.
-const sorting = (line, descending) => {
+export const sorting = (line, descending) => {
   const compare = (a, b) => (Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b || 0);
   const places = Float64Array.from(line, (_, i) => i);
   return places.sort((i, j) => (line[i] === line[j] ? i - j : (descending ? -1 : 1) * compare(line[i], line[j]) || i - j));

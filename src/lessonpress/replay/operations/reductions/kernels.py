@@ -10,7 +10,7 @@ from lessonpress.replay.operations.elementwise.kernels import dtype_or
 from lessonpress.replay.operations.kinds import Array, Unsupported, axes, axis, real
 from lessonpress.replay.operations.table import ALIASES, Rewritten, operation, rewrite
 
-ALIASES.update(linalg_vector_norm="vector_norm")
+ALIASES.update(_is_all_true="all", _is_any_true="any", is_all_true="all", is_any_true="any", linalg_vector_norm="vector_norm")
 
 
 def _lines(x: Array, dim: Any) -> tuple[Array, tuple[int, ...]]:
@@ -222,6 +222,12 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, k
 def all_of(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether all elements along `dim` are true or not zero."""
     return np.all(input, axis=_at(input, dim), keepdims=keepdim)
+
+
+@operation("all_finite")
+def all_finite(input: Array) -> Any:
+    """Whether no element is NaN or infinite; torch has no such operation, but others of its operations ask for it."""
+    return np.all(np.isfinite(input))
 
 
 @operation("any")
