@@ -8,7 +8,7 @@ and so is everything that reads from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TypedDict
 
@@ -20,10 +20,9 @@ from lessonpress.replay.operations.builder import (
     TOLERANCE,
     Builder,
     list_given_values,
-    mark_number,
     measure_difference,
 )
-from lessonpress.replay.operations.interpreter import Marked, ProgramDocument
+from lessonpress.replay.operations.interpreter import Marked, ProgramDocument, mark_number
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Module, Recorded, Run
 
@@ -77,10 +76,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Replayed:
-    """A run's program with its certificate."""
+    """A run's program with its certificate.
+
+    `vague` are the ports whose last digits come from a narrower dtype than their own: a page would show other digits.
+    """
 
     program: Program
     certificate: Certificate
+    vague: Mapping[str, str] = field(default_factory=dict)
 
 
 def replay_run(
@@ -98,7 +101,7 @@ def replay_run(
             builder.add(number, call)
     uncovered = tuple(builder.uncovered)
     largest = max(builder.differences, default=None)
-    return Replayed(builder.program(), Certificate(not uncovered, largest, uncovered))
+    return Replayed(builder.program(), Certificate(not uncovered, largest, uncovered), builder.vague)
 
 
 def replay_runs(captured: Recorded) -> dict[str, Replayed]:

@@ -91,6 +91,13 @@ class Program:
         }
 
 
+def mark_number(value: object) -> Marked:
+    """A plain value as a step holds it: floats that are whole or not finite are marked, as JavaScript has one 2."""
+    if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
+        return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}
+    return value
+
+
 def decode(arg: Argument, slots: Mapping[int, Array]) -> Any:
     """An argument of a step as its kernel takes it."""
     if isinstance(arg, list):
