@@ -8,7 +8,7 @@ and so is everything that reads from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TypedDict
 
@@ -20,10 +20,9 @@ from lessonpress.replay.operations.builder import (
     TOLERANCE,
     Builder,
     list_given_values,
-    mark_number,
     measure_difference,
 )
-from lessonpress.replay.operations.interpreter import Marked, ProgramDocument
+from lessonpress.replay.operations.interpreter import Marked, ProgramDocument, mark_number
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Module, Recorded, Run
 
@@ -86,10 +85,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Replayed:
-    """A run's program with its certificate."""
+    """A run's program with its certificate.
+
+    `vague` are the ports whose last digits come from a narrower dtype than their own: a page would show other digits.
+    """
 
     program: Program
     certificate: Certificate
+    vague: Mapping[str, str] = field(default_factory=dict)
 
 
 def replay_run(
@@ -107,7 +110,7 @@ def replay_run(
             builder.add(number, call)
     largest = max(builder.differences, default=None)
     certificate = Certificate(not builder.lost, largest, tuple(builder.uncovered), tuple(builder.blocking))
-    return Replayed(builder.program(), certificate)
+    return Replayed(builder.program(), certificate, builder.vague)
 
 
 def replay_runs(captured: Recorded) -> dict[str, Replayed]:
@@ -121,7 +124,7 @@ def certify_capture(replayed: Mapping[str, Replayed]) -> ReplayCertificate:
 
     float32 runs are replayed in float64, so their difference is float32's own rounding.
     """
-    certificates = [run.certificate for run in replayed.values()]
+    certificates = [run.certificate for name, run in sorted(replayed.items(), key=lambda item: item[0] == "execution")]
     differences = [one.max_difference for one in certificates if one.max_difference is not None]
     uncovered = tuple(dict.fromkeys(reason for one in certificates for reason in one.uncovered))
     return Certificate(all(one.covered for one in certificates), max(differences, default=None), uncovered).document()

@@ -28,7 +28,7 @@ MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "traini
 # Every form that a structure may take, by its keys.
 STRUCTS = tuple(set(keys.split()) for keys in (
     "tensor", "tensor from", "tensor from born", "tensor from unread", "tensor from born unread", "tuple", "list",
-    "dict",
+    "tensor number", "tensor from number", "dict",
     "record fields", "slice", "ellipsis", "dtype", "complex", "float", "opaque",
 ))  # fmt: skip
 DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
@@ -278,8 +278,8 @@ def _tensor(struct: Untrusted, reach: _Reach, before: int, reader: str | None) -
             reach.read(source, reader)
     if "born" in struct:
         _source(struct["born"], reach, before)
-    if struct.get("unread", True) is not True:
-        raise Malformed("an argument that is neither read nor unread")
+    if struct.get("unread", True) is not True or struct.get("number", True) is not True:
+        raise Malformed("an argument that is marked in a way of no known kind")
 
 
 def _leaf(struct: Untrusted) -> None:

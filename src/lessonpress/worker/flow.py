@@ -99,19 +99,19 @@ class Flow:
         self.clock += 1
         whole = Region(tensor)
         changed = whole if part is None or part is tensor else Region(part)
-        self.log.setdefault(_storage(tensor), []).append((self.clock, source, changed, whole))
+        self.log.setdefault(storage_of(tensor), []).append((self.clock, source, changed, whole))
 
     def adopt_view(self, tensor: Tensor) -> bool:
         """Take an unseen tensor for what it is when it only looks at the memory of a known one (`as_subclass` …)."""
         for known in self.results[self.indexed :]:
             if _stored(known) and known.numel() and readable(known):
-                self.by_storage.setdefault(_storage(known), []).append(known)
+                self.by_storage.setdefault(storage_of(known), []).append(known)
         self.indexed = len(self.results)
         if not _stored(tensor) or not tensor.numel():
             return False
         mine = Region(tensor)
-        for known in reversed(self.by_storage.get(_storage(tensor), ())):
-            if known.dtype == tensor.dtype and _storage(known) == _storage(tensor) and Region(known).covers(mine):
+        for known in reversed(self.by_storage.get(storage_of(tensor), ())):
+            if known.dtype == tensor.dtype and storage_of(known) == storage_of(tensor) and Region(known).covers(mine):
                 _, source, since = self.origin[id(known)]
                 self.origin[id(tensor)] = (tensor, source, since)
                 return True
@@ -119,11 +119,11 @@ class Flow:
 
     def expose(self, tensor: Tensor) -> None:
         """From now on the tensor's memory may be written without torch knowing."""
-        self.exposed.add(_storage(tensor))
+        self.exposed.add(storage_of(tensor))
 
     def is_exposed(self, tensor: Tensor) -> bool:
         """Whether the tensor's memory may be written without torch knowing."""
-        return _storage(tensor) in self.exposed
+        return storage_of(tensor) in self.exposed
 
     def knows(self, tensor: Tensor) -> bool:
         """Whether it was seen how the tensor was made."""
@@ -131,14 +131,14 @@ class Flow:
 
     def writes(self, tensor: Tensor) -> int:
         """How often the tensor's storage has been written into."""
-        return len(self.log.get(_storage(tensor), ())) if self.log else 0
+        return len(self.log.get(storage_of(tensor), ())) if self.log else 0
 
     def sources(self, tensor: Tensor) -> list[Source]:
         """Everything whose numbers `tensor` holds now, oldest first: what made it, and later writes that overlap it."""
         _, source, since = self.origin[id(tensor)]
         if not self.log:
             return [source]
-        log = self.log.get(_storage(tensor))
+        log = self.log.get(storage_of(tensor))
         if not log or log[-1][0] <= since:
             return [source]
         writers: list[Source] = []
@@ -158,5 +158,6 @@ def _stored(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_nested
 
 
-def _storage(tensor: Tensor) -> int:
+def storage_of(tensor: Tensor) -> int:
+    """The memory that a tensor looks at, as a key."""
     return tensor.untyped_storage().data_ptr() if _stored(tensor) else -id(tensor)

@@ -15,6 +15,7 @@ from torch import nn
 
 from .places import Places
 from .records import Place, Position, WorkerError
+from .rewriting import RewritingLoader
 
 
 class Refused(Exception):
@@ -28,17 +29,34 @@ class Refused(Exception):
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds the lesson's own modules after every other finder, so that a `random.py` of the lesson's hides nothing."""
+    """Finds the lesson's own modules, and has them rewritten as they are imported (`rewriting`).
 
-    def __init__(self, *folders: str) -> None:
-        self.folders = list(folders)
+    Top-level ones are found after every other finder, so that a `random.py` of the lesson's hides nothing; a second
+    finder, which stands first, knows only what lies `inside` packages of the lesson's.
+    """
+
+    def __init__(self, *folders: str, inside: bool = False) -> None:
+        self.folders, self.inside = list(folders), inside
         self.before = frozenset(sys.modules)  # torch's two thousand, which need not be looked through again
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Look in the lesson's folders for a top-level module; packages look after their own."""
-        return importlib.machinery.PathFinder.find_spec(fullname, self.folders) if path is None else None
+        """Look in the lesson's folders."""
+        if path is None:
+            return None if self.inside else _rewritten(importlib.machinery.PathFinder.find_spec(fullname, self.folders))
+        ours = fullname.startswith(f"{__package__}.")  # in a bundle this code lies in the lesson's folder
+        within = tuple(os.path.join(folder, "") for folder in self.folders)
+        if not self.inside or ours or not any(f"{place}{os.sep}".startswith(within) for place in path):
+            return None
+        return _rewritten(importlib.machinery.PathFinder.find_spec(fullname, path))
+
+
+def _rewritten(spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
+    """The same module, from its source and rewritten."""
+    if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+        spec.loader = RewritingLoader(spec.loader.name, spec.loader.path)
+    return spec
 
 
 def import_class(folder: str, file: str, name: str) -> type[nn.Module]:
@@ -48,7 +66,9 @@ def import_class(folder: str, file: str, name: str) -> type[nn.Module]:
     """
     _forget()
     # Beside the model's file first, as for a script, then in the lesson's folder.
-    sys.meta_path.append(Finder(os.path.join(folder, os.path.dirname(file)), folder))
+    places = os.path.join(folder, os.path.dirname(file)), folder
+    sys.meta_path.append(Finder(*places))
+    sys.meta_path.insert(0, Finder(*places, inside=True))
     module = _import(folder, file)
     kind = getattr(module, name, None)
     classes = [
@@ -110,7 +130,8 @@ def _import(folder: str, file: str) -> ModuleType:
 
 
 def _load(name: str, path: str, search: list[str] | None) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=search)
+    loader = RewritingLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=search)
     if spec is None or spec.loader is None:
         raise Refused("import", f"{os.path.basename(path)} is no Python file")
     module = importlib.util.module_from_spec(spec)

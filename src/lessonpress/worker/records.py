@@ -103,6 +103,7 @@ Tree = TypedDict(
         "from": list[Source],  # where the tensor's numbers came from
         "born": Source,  # where the tensor itself arose, where its numbers came later
         "unread": bool,  # an argument that is only overwritten
+        "number": bool,  # a Python number that was read from a tensor: its value is an array of no axes
         "drawn": bool,  # a parameter as it was initialised
         "tuple": list["Struct"],
         "list": list["Struct"],

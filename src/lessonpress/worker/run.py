@@ -8,7 +8,7 @@ import os
 import platform
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -140,16 +140,22 @@ class _One:
         self.run, self.kind, self.places, self.start, self.native = run, kind, places, start, native
         self.dtype: torch.dtype = getattr(torch, run["dtype"])
         self.values = Values(LIMIT)
+        self.tracer: Tracer | None = None
         self.structure: Callable[[], dict[str, Module]] = dict  # of the model's modules, once it has run
 
     def go(self, blobs: dict[str, str]) -> Run:
         """Build, make the inputs, call, and record it all."""
-        if self.native:
-            return self._go(blobs)
-        with portable.installed():
-            return self._go(blobs)
+        with nullcontext() if self.native else portable.installed():
+            try:
+                return self._go(blobs)
+            except Failed:
+                if self.tracer is None or not self.tracer.numbers:
+                    raise
+            # The lesson may want plain floats where it was given watched ones: let it have them.
+            self.values = Values(LIMIT)
+            return self._go(blobs, follow=False)
 
-    def _go(self, blobs: dict[str, str]) -> Run:
+    def _go(self, blobs: dict[str, str], *, follow: bool = True) -> Run:
         run = self.run
         seed(run["seed"])
         with reporting(self.places, "build", run["id"], None), modules.watch_construction(self.places) as declared:
@@ -159,7 +165,8 @@ class _One:
             initial = self._prepared(model)
         with reporting(self.places, "inputs", run["id"], None):
             given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
-        tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native)
+        tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native, follow=follow)
+        self.tracer = tracer
         for name, value in given:
             for path, leaf in inputs.leaves(value, name):
                 if isinstance(leaf, Tensor):

@@ -16,20 +16,32 @@ from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.overrides import TorchFunctionMode
 
-from . import naming, nesting, portable
+from . import naming, nesting, portable, rewriting
 from .chance import LAYERS, Draws
-from .flow import Flow, Source
+from .flow import Flow, Source, storage_of
 from .modules import ModelMap, children, is_leaf, named_class
 from .places import Places
 from .records import Call, CallKind, Struct
 from .values import PLAIN, Values, dtype_name, readable, same, version
+from .watched_number import WatchedNumber, can_be_watched, plain_numbers
+
+LISTED = 256  # numbers of a list that are followed one by one
+LEAVING = 10_000  # numbers that leave at once and must stay as they were
 
 
 class Tracer:
     """Collects the calls of one run; `calls` has the form that docs/architecture.md describes."""
 
-    def __init__(self, model: ModelMap, places: Places, values: Values, *, native: bool = False) -> None:
+    def __init__(
+        self, model: ModelMap, places: Places, values: Values, *, native: bool = False, follow: bool = True
+    ) -> None:
         self.model, self.places, self.values, self.flow = model, places, values, Flow()
+        self.follow = follow  # whether floats that Python reads are watched further
+        self.numbers: dict[int, list[WatchedNumber]] = {}  # what such calls gave, and what they were made of
+        self.operands: dict[int, list[WatchedNumber]] = {}
+        self.guards: list[tuple[int, WatchedNumber]] = []  # calls that say that Python decided by a number
+        self.left: dict[int, list[tuple[Tensor, str]]] = {}  # tensors that NumPy … looks at, by their memory
+        self.printing = self.ended = False
         self.replaced: dict[Any, Any] = {} if native else portable.REPLACED
         self.calls: list[Call] = []
         self.inside: list[int] = []
@@ -47,7 +59,9 @@ class Tracer:
         """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called."""
         with self.watching():
             self.entering = True
-            return self._container(self.model.model, "", self.model.model, tuple(args), dict(kwargs))
+            returned = self._container(self.model.model, "", self.model.model, tuple(args), dict(kwargs))
+        self._settle_numbers()
+        return returned
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -84,10 +98,13 @@ class Tracer:
         torch.jit.ScriptFunction.__call__ = scripted  # type: ignore[method-assign, assignment]
         hook = nn.modules.module.register_module_module_registration_hook(registered)
         sys.setrecursionlimit(4 * limit)  # a watched module call takes more frames than a plain one
+        rewriting.watching.append((self, thread))
         try:
             with _Mode(self):
                 yield
         finally:
+            rewriting.watching.pop()
+            self.ended = True
             sys.setrecursionlimit(limit)
             hook.remove()
             torch.jit.ScriptFunction.__call__ = native_script  # type: ignore[method-assign]
@@ -97,17 +114,21 @@ class Tracer:
     # -- what ran ------------------------------------------------------------------------------------------------
 
     def op(
-        self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None, *, unseen: bool = False
-    ) -> Any:
+        self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None, *,
+        floating: bool = False, unseen: bool = False,
+    ) -> Any:  # fmt: skip
         """Run one tensor operation; it becomes a node when tensors come out of it or are written by it.
 
-        `unseen` says that the author's code runs inside it.
+        `floating` says that `__float__` may give a number that is watched further, `unseen` that the author's code
+        runs inside.
         """
         title, reflected = (name, False) if name else naming.name_operation(func)
         raw = getattr(func, "__name__", "")
         if raw in naming.QUESTIONS:
             if raw in naming.EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
                 self.flow.expose(args[0])
+            if raw in naming.LEAVING and args and not (self.printing and raw in naming.TEXT):
+                self._leave(title, args[0])
             return func(*args, **kwargs)
         self.quiet = True
         try:
@@ -120,6 +141,8 @@ class Tracer:
                 read, named = self._arguments(title, args, kwargs, touched)
                 before = [(tensor, tensor.clone()) for tensor, _ in touched if title in naming.SILENT]
                 draws = Draws()
+                if self.numbers:
+                    args, kwargs = plain_numbers(args), plain_numbers(kwargs)
             try:
                 out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
@@ -139,12 +162,123 @@ class Tracer:
                     if unseen:
                         call["unseen"] = True
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
+                elif self._follows(raw, args, floating=floating) and touched:
+                    return self._followed(title, read, named, out)
                 elif raw in naming.READS and touched:
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 3)
                     call["out"] = self._describe(out, None, 0, read=False)
             return out
         finally:
             self.quiet = False
+
+    # -- numbers that leave for Python -------------------------------------------------------------------------------
+
+    def _leave(self, title: str, tensor: Any) -> None:
+        """A tensor's numbers go to NumPy, or become text: Python may decide by each of them, now and after writes."""
+        if not isinstance(tensor, Tensor) or not readable(tensor):
+            return
+        quiet, self.quiet = self.quiet, True
+        try:
+            with torch._C.DisableTorchFunction():
+                struct = self.read(tensor, None)
+                if _is_held(struct):
+                    return
+                call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", [struct], {}, 4)
+                many = tensor.numel() > LEAVING
+                numbers = [] if many else tensor.detach().to_dense().flatten().tolist()
+                call["out"] = {"opaque": "many numbers"} if many else self._describe(numbers, None, 0, read=False)
+                if title not in ("repr", "format"):
+                    self.left.setdefault(storage_of(tensor), []).append((tensor, title))
+        finally:
+            self.quiet = quiet
+
+    def as_float(self, value: Any) -> Any:
+        """`float(value)`; of a tensor of floats, a number that is watched further."""
+        if type(value) is WatchedNumber:
+            return value
+        if can_be_watched(value) and value.numel() == 1:
+            return self.op(Tensor.__float__, (value,), {}, floating=True)
+        return float(value)
+
+    def _follows(self, raw: str, args: Any, *, floating: bool) -> bool:
+        known = raw in naming.FOLLOWED and (raw != "__float__" or floating)
+        return known and self.follow and can_be_watched(args[0]) and args[0].numel() <= LISTED
+
+    def _followed(self, title: str, read: list[Struct], named: dict[str, Struct], out: Any) -> Any:
+        """Watched numbers in the place of the floats that `item` or `tolist` gave."""
+        call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 4)
+        number = len(self.calls) - 1
+
+        def watched(value: Any, path: str) -> Any:
+            if isinstance(value, list):
+                return [watched(part, f"{path}.{at}" if path else str(at)) for at, part in enumerate(value)]
+            return self._watch(value, number, path)
+
+        numbers = watched(out, "")
+        call["out"] = self._describe(numbers, None, 0, read=False)
+        return numbers
+
+    def _watch(self, value: float, call: int, path: str) -> WatchedNumber:
+        held = torch.tensor(value, dtype=torch.float64)
+        self.flow.record_result(held, [call, path])
+        number = WatchedNumber(value, held, self)
+        self.numbers.setdefault(call, []).append(number)
+        return number
+
+    def compute(self, title: str, value: float, numbers: list[Any]) -> Any:
+        """Arithmetic of Python's on watched numbers is an operation, too."""
+        if self.ended or self.quiet:
+            return value
+        self.quiet = True
+        try:
+            with torch._C.DisableTorchFunction():
+                read = [self.read(number, None) for number in numbers]
+                call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, {}, 4)
+                at = len(self.calls) - 1
+                self.operands[at] = [number for number in numbers if type(number) is WatchedNumber]
+                result = self._watch(value, at, "")
+                call["out"] = self._describe(result, None, 0, read=False)
+        finally:
+            self.quiet = False
+        return result
+
+    def compare(self, title: str, value: Any, numbers: list[Any]) -> None:
+        """Python decides by what a comparison of watched numbers gives."""
+        if self.ended or self.quiet or self.printing:
+            return
+        with torch._C.DisableTorchFunction():
+            read = [self.read(number, None) for number in numbers]
+            call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, {}, 4)
+            call["out"] = value
+
+    def decide(self, number: WatchedNumber) -> None:
+        """Python decides by a watched number, which must therefore stay as it is."""
+        if number.decided or self.ended or self.printing:
+            return
+        number.decided = True
+        with torch._C.DisableTorchFunction():
+            struct = self.read(number, None)
+            number.reads -= 1
+            call = self._call(self._numbered("float", self.scopes[-1]), "torch.float", "op", [struct], {}, 4)
+            call["out"] = self._describe(number.value, None, 0, read=False)
+        self.guards.append((len(self.calls) - 1, number))
+
+    def _settle_numbers(self) -> None:
+        """Numbers that no operation read are no nodes: their calls only say by which of them Python decided."""
+        for at in sorted(self.numbers, reverse=True):
+            made = self.numbers[at]
+            if any(number.reads for number in made):
+                continue
+            if any(number.decided for number in made):
+                plain = [self._describe(number.value, None, 0, read=False) for number in made]
+                self.calls[at]["out"] = plain[0] if len(plain) == 1 else {"list": plain}
+            else:
+                _forget(self.calls[at])
+                for number in self.operands.get(at, ()):
+                    number.reads -= 1
+            for guard, number in self.guards:
+                if any(number is one for one in made):
+                    _forget(self.calls[guard])
 
     def _arguments(
         self, title: str, args: Any, kwargs: Any, touched: list[tuple[Tensor, int]]
@@ -198,6 +332,8 @@ class Tracer:
                 named = {key: self.read(arg, touched) for key, arg in kwargs.items()}
                 state = [(name, tensor, tensor.clone()) for name, tensor in _buffers(module)]
                 draws = Draws()
+                if self.numbers:
+                    args, kwargs = plain_numbers(args), plain_numbers(kwargs)
             try:
                 # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
                 with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
@@ -208,7 +344,7 @@ class Tracer:
             with torch._C.DisableTorchFunction():
                 call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
                 function = LAYERS.get(call["op"], "")
-                draws.note(call, function, args, {"p": getattr(module, "p", None)} if function else kwargs, out, self.values)
+                draws.note(call, function, args, {"p": module.p} if function else kwargs, out, self.values)
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
                 for name, tensor, before in state:
                     if not same(tensor, before):
@@ -243,7 +379,7 @@ class Tracer:
             self.inside.pop()
             self.scopes.pop()
         with torch._C.DisableTorchFunction():
-            call["out"] = self.read(out, None)
+            call["out"] = self.read(out if layer or not self.numbers else plain_numbers(out), None)
         return out
 
     # -- how it is recorded -----------------------------------------------------------------------------------------
@@ -274,6 +410,9 @@ class Tracer:
         for n, tensor in enumerate(written):
             part = _part(tensor, index if n == 0 else None)  # an index is into setitem's own target, the first argument
             self.flow.record_write(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
+            if self.left:
+                for left, title in self.left.pop(storage_of(tensor), ()):
+                    self._leave(title, left)
         call["out"] = self._describe(out, None, 0, read=False)
 
     def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Struct:
@@ -283,6 +422,10 @@ class Tracer:
     def _describe(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Struct:
         if isinstance(value, Tensor):
             return self._tensor(value, touched, read=read)
+        if type(value) is WatchedNumber:
+            value.reads += read
+            struct = self._tensor(value.held, None, read=read)
+            return {**struct, "number": True} if isinstance(struct, dict) else struct
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, int):
@@ -387,6 +530,18 @@ class _Mode(TorchFunctionMode):
         if self.tracer.quiet:
             return self.tracer.replaced.get(func, func)(*args, **(kwargs or {}))
         return self.tracer.op(func, args, kwargs or {})
+
+
+def _is_held(struct: Struct) -> bool:
+    """Whether a tensor is a parameter or buffer as it was at first: no input reaches it."""
+    if not isinstance(struct, dict) or "born" in struct:
+        return False
+    return all(source[0] in ("param", "buffer") for source in struct.get("from", []))
+
+
+def _forget(call: Call) -> None:
+    """A call by which nothing was decided, and whose numbers nothing read."""
+    call["args"], call["kwargs"], call["out"] = [], {}, None
 
 
 def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: Any, out: Any) -> list[Tensor]:

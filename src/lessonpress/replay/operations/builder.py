@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations import kept
-from lessonpress.replay.operations.interpreter import Argument, Marked, Program, Step, run_step
-from lessonpress.replay.operations.kinds import Array, Follows, Unsupported, settle
+from lessonpress.replay.operations import complex_numbers, kept, precision, python_numbers
+from lessonpress.replay.operations.interpreter import Argument, Program, Step, mark_number, run_step
+from lessonpress.replay.operations.kinds import RANGES, Array, Follows, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
@@ -23,11 +23,10 @@ CASTS = frozenset([
     "cpu",
 ])
 SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
-TO_PYTHON = frozenset([
-    "item", "tolist", "bool", "float", "int", "index", "is_nonzero",
-])  # a number goes from a tensor to Python
 _FUNCTIONS = {"Dropout": "dropout", "Dropout1d": "dropout1d", "Dropout2d": "dropout2d", "Dropout3d": "dropout3d",
               "AlphaDropout": "alpha_dropout"}  # fmt: skip
+# The steps after 1 of a dtype, which rms_norm adds where it is told no other number.
+SMALLEST = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
@@ -53,13 +52,17 @@ class Builder:
     differences: list[float] = field(default_factory=list)
     given: dict[str, int] = field(default_factory=dict)
     limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
+    dtypes: dict[int, str] = field(default_factory=dict)  # by slot, as recorded
+    varying: set[int] = field(default_factory=set)  # slots that a reader's inputs reach
+    rough: set[int] = field(default_factory=set)  # slots that a narrower dtype rounded in a way of its own
+    vague: dict[str, str] = field(default_factory=dict)  # ports that are rough, though their own dtype is wider
 
     def __post_init__(self) -> None:
         self.given = list_given_values(self.run)
 
     def program(self) -> Program:
-        """What was built: the ports that are given or that a step gives, and nothing of calls that are not repeated."""
-        used = {slot for step in self.steps for slot in (*_list_slots(list(step.args)), *(out for out, _ in step.out))}
+        """What was built, without the ports of calls that are not repeated."""
+        used = {slot for step in self.steps for slot in (*list_slots(list(step.args)), *(out for out, _ in step.out))}
         if not self.lost and len(used) == len(self.ports):
             return Program(tuple(self.ports), tuple(self.steps))
         numbers = {slot: number for number, slot in enumerate(sorted(used))}
@@ -87,13 +90,13 @@ class Builder:
         self.shifted = self.shifted or (not fixed and kept.shifts_draws(call))
 
     def _lose(self, number: int, call: Call, error: Exception) -> None:
-        """Note a call that is not repeated, and why: in a reader's words, and not for what only follows from another."""
+        """Note a call that is not repeated, and why, unless it only follows from another."""
         self.lost[number] = call["layer"]
-        reason = f"{call['layer']}: {error if isinstance(error, Unsupported) else 'it is called in a way that the table does not know'}"
         if not isinstance(error, Follows):
-            self.uncovered.append(reason)
+            why = str(error) if isinstance(error, Unsupported) else "it is called in a way that the table does not know"
+            self.uncovered.append(kept.tell_reason(call, why))
         if why := self._blocks(call):
-            self.blocking.append(f"{call['layer']}: {why}")
+            self.blocking.append(kept.tell_reason(call, why))
 
     def _blocks(self, call: Call) -> str:
         """Why a call that is not repeated may decide about the rest of the run, or empty words."""
@@ -101,12 +104,11 @@ class Builder:
         if call["kind"] == "op" and not results:
             return "the model decides by numbers that a page cannot compute"
         masks = [leaf for struct in call["args"][1:] for leaf in self._list_masks(struct)]
-        if name in kept.SHAPED_BY_NUMBERS or (name == "getitem" and masks) or (call.get("unseen") and self._reshapes(call)):
+        reshapes = call.get("unseen") and self._reshapes(call)
+        if name in kept.SHAPED_BY_NUMBERS or (name == "getitem" and masks) or reshapes:
             return "the shape of what it gives depends on numbers that a page cannot compute"
-        if name in kept.RAISING:
+        if name in kept.RAISING or (name in kept.FINITE and not self._watch_finite(call)):
             return "it raises an error for some numbers, and a page cannot tell which"
-        if name in kept.FINITE:
-            return "" if self._watch_finite(call) else "it raises an error for some numbers, and a page cannot tell which"
         return ""
 
     def _list_masks(self, struct: Struct) -> list[Tree]:
@@ -115,8 +117,9 @@ class Builder:
 
     def _reshapes(self, call: Call) -> bool:
         """Whether a call gives an array of a shape that none of its arguments has."""
-        shapes = [self.run["values"][leaf["tensor"]]["shape"] for arg in call["args"] for _, leaf in _find_tensors(arg)]
-        return any(self.run["values"][leaf["tensor"]]["shape"] not in shapes for _, leaf in kept.list_result_paths(call))
+        values = self.run["values"]
+        shapes = [values[leaf["tensor"]]["shape"] for arg in call["args"] for _, leaf in _find_tensors(arg)]
+        return any(values[leaf["tensor"]]["shape"] not in shapes for _, leaf in kept.list_result_paths(call))
 
     def _watch_finite(self, call: Call) -> bool:
         """Let the program stop where an argument is not finite; whether it knows all of them."""
@@ -145,36 +148,78 @@ class Builder:
                     self._do(Step(number, call["layer"], "copy", (target, source), out, True))
                 else:
                     self._do(Step(number, call["layer"], "kept", (source,), out))
-                self.limits[out[0][0]] = self.limit
+                self.limits[out[0][0]], self.dtypes[out[0][0]] = self.limit, self._dtype(leaf)
         except REPLAY_ERRORS:
             return False
         return True
 
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
+        if python_numbers.is_forgotten(call):
+            return
         bound = self._bound(call)
-        name, args = bound.operation.name, _encode_arguments(bound.args)
-        outputs = [(self._slot(f"{number}:{path}"), leaf) for path, leaf in _find_tensors(call["out"])]
+        name, args = bound.operation.name, _encode_arguments(self._with_numbers(number, call, bound))
+        ports = [f"{number}:{path}" for path, _ in _find_tensors(call["out"])]
+        outputs = [(self._slot(port), leaf) for port, (_, leaf) in zip(ports, _find_tensors(call["out"]), strict=True)]
         writes_first = bound.inplace or name == "setitem"
         first, beside = (outputs[:1], outputs[1:]) if writes_first else (outputs, [])
-        limit = max([self.limit, *(self.limits[slot] for slot in _list_slots(args))])
-        guard = None if outputs else [mark_number(leaf) for _, leaf in recorded.leaves(call["out"])]
-        slack = limit if guard and any(isinstance(value, float | dict) for value in guard) else 0.0
-        self._do(Step(number, call["layer"], name, tuple(args), self._out(first), bound.inplace, guard, slack))
+        read = list_slots(args)
+        limit = max([self.limit, *(self.limits[slot] for slot in read)])
+        if outputs:
+            rounded = [self._rounds(bound, leaf) for _, leaf in first]
+            raw = [(self._slot(f"{number}:{path}") if to and not writes_first else slot, leaf)
+                   for (slot, leaf), to, path in zip(first, rounded, _name_unrounded(call), strict=False)]  # fmt: skip
+            self._do(Step(number, call["layer"], name, tuple(args), self._out(raw), bound.inplace))
+            for (slot, leaf), (made, _), to in zip(first, raw, rounded, strict=True):
+                if to:
+                    self._do(precision.make_step(self.steps[-1], made, to, self._out([(slot, leaf)]), writes_first))
+        else:
+            guard = python_numbers.list_guarded(call)
+            slack = limit if any(isinstance(value, float | dict) for value in guard) else 0.0
+            self._do(Step(number, call["layer"], name, tuple(args), (), bound.inplace, guard, slack))
         self._look(beside, args)
         for slot, leaf in outputs:
             self.limits[slot] = max(limit, self._precision(leaf["tensor"]))
+            self.dtypes[slot] = self._dtype(leaf)
         if first and (bound.inplace or bound.operation.writes):
             self._taint(first[0][0])
+        self._spread(bound, args, dict(zip(ports, (slot for slot, _ in outputs), strict=True)))
         for slot, leaf in outputs:
             self._compare(slot, leaf["tensor"])
+
+    def _dtype(self, leaf: Tree) -> str:
+        return self.run["values"][leaf["tensor"]]["dtype"]
+
+    def _rounds(self, bound: Bound, leaf: Tree) -> str | None:
+        """The dtype to which a result is to be rounded, None where float64 does for it."""
+        dtype = self._dtype(leaf)
+        if dtype in RANGES and dtype != "int64":
+            return dtype if bound.operation.name in precision.GROWING else None
+        return dtype if precision.is_narrow(dtype, self.run["dtype"]) and not precision.moves(bound) else None
+
+    def _spread(self, bound: Bound, args: list[Argument], made: Mapping[str, int]) -> None:
+        """Note which results a reader's inputs reach, and which of them torch may have rounded otherwise."""
+        read, dtypes = list_slots(args), {port: self.dtypes[slot] for port, slot in made.items()}
+        narrow = {port: precision.is_narrow(dtype, self.run["dtype"]) for port, dtype in dtypes.items()}
+        reached = {*made.values()}
+        if bound.inplace or bound.operation.writes:
+            reached |= {*self._beside(list(reached))}
+        if any(slot in self.varying for slot in read):
+            self.varying |= reached
+            given = [self.dtypes[slot] for slot in read]
+            exact = all(precision.is_exact(bound, args, given, dtypes[port]) for port in made if narrow[port])
+            if not exact or any(slot in self.rough for slot in read):
+                self.rough |= reached
+        for port, slot in made.items():
+            if slot in self.rough and "float" in dtypes[port] and not narrow[port]:
+                self.vague[port] = dtypes[port]
 
     def _look(self, beside: list[tuple[int, Tree]], args: list[Argument]) -> None:
         """A write also gives those of its arguments that share the memory it went to: they come out as they are."""
         if not beside:
             return
-        target = self.slots[_list_slots(args)[0]]
-        looking = [slot for slot in _list_slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
+        target = self.slots[list_slots(args)[0]]
+        looking = [slot for slot in list_slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
         if len(looking) < len(beside):
             raise Unsupported("writes more arrays than the replay knows")
         for out, slot in zip(beside, looking, strict=False):
@@ -189,7 +234,12 @@ class Builder:
 
     def _out(self, outputs: list[tuple[int, Tree]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """The slots and recorded shapes of what comes out."""
-        return tuple((slot, tuple(self.run["values"][leaf["tensor"]]["shape"])) for slot, leaf in outputs)
+        return tuple((slot, self._shape(leaf)) for slot, leaf in outputs)
+
+    def _shape(self, leaf: Tree) -> tuple[int, ...]:
+        """The shape in which a recorded value is replayed: complex numbers are pairs."""
+        value = self.run["values"][leaf["tensor"]]
+        return (*value["shape"], *([2] if value["dtype"].startswith("complex") else []))
 
     def _do(self, step: Step) -> None:
         """Carry out a step and keep it."""
@@ -215,6 +265,8 @@ class Builder:
 
     def _bound(self, call: Call) -> Bound:
         """A call's row, with its arguments as a step holds them."""
+        if plain_name(call["op"]) in CASTS and call["kind"] == "op" and not python_numbers.leaves_tensors(call):
+            return self._converted(call, [self._encode(call["args"][0])], {"copy": call["kwargs"].get("copy")})
         args = [self._encode(arg) for arg in call["args"]]
         kwargs = {k: self._encode(v) for k, v in call["kwargs"].items() if k not in WITHOUT_EFFECT}
         if call["kind"] == "layer" and not call.get("draws"):
@@ -222,13 +274,48 @@ class Builder:
         name = plain_name(call["op"])
         if call.get("draws"):
             return self._drawn(call, args, kwargs)
-        if name.strip("_") in TO_PYTHON and not list(_find_tensors(call["out"])):
-            return resolve("alias", args[:1], {})
+        if python_numbers.leaves_tensors(call):
+            return resolve(python_numbers.name_step(call, self.slots, args), args[:1], {})
+        if (own := python_numbers.name_arithmetic(call)) is not None:
+            return resolve(own, args, kwargs)
+        if self._is_complex(call):
+            return self._bind_complex(name, call, args, kwargs)
         if name in CASTS | SAME:
             return self._converted(call, args, kwargs)
+        if name == "rms_norm" and (args[3] if len(args) > 3 else kwargs.get("eps")) is None:
+            args, kwargs = args[:3], {**kwargs, "eps": SMALLEST.get(self.dtypes[list_slots(args[:1])[0]])}
         if name in ("getitem", "setitem"):
             args[1:2] = [self._index(call["args"][1])]
         return resolve(name, args, kwargs)
+
+    def _is_complex(self, call: Call) -> bool:
+        """Whether a call reads or gives complex numbers."""
+        structs = [*call["args"], *call["kwargs"].values(), call["out"]]
+        return any(self._dtype(leaf).startswith("complex") for struct in structs for _, leaf in _find_tensors(struct))
+
+    def _bind_complex(self, name: str, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
+        """The row that computes with pairs what torch computes with complex numbers."""
+        if name == "getitem":
+            args[1:2] = [self._index(call["args"][1])]
+
+        def is_complex(arg: Argument) -> bool:
+            return isinstance(arg, dict) and "slot" in arg and self.dtypes[arg["slot"]].startswith("complex")
+
+        def shape_of(arg: Argument) -> tuple[int, ...]:
+            return self.slots[arg["slot"]].shape[: -1 if is_complex(arg) else None]
+
+        def convert(row: str, arg: Argument) -> Argument:
+            slot = self._slot(f"{self.number}:{len(self.ports)}.as pairs")
+            shape = self.slots[arg["slot"]].shape
+            more = (*shape, 2) if row == "complex_from" else (*shape, 1)
+            self._do(Step(self.number, call["layer"], row, (arg, *(() if row == "complex_from" else (-1,))), ((slot, more),)))
+            self.limits[slot], self.dtypes[slot] = self.limits[arg["slot"]], "complex128"
+            if arg["slot"] in self.varying:
+                self.varying.add(slot)
+            return {"slot": slot}
+
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        return complex_numbers.bind_complex(name, args, kwargs, is_complex, shape_of, convert)
 
     def _drawn(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """The row of an operation that is given the random numbers that it drew."""
@@ -237,7 +324,25 @@ class Builder:
         if call["kind"] == "layer":
             name, kwargs = _FUNCTIONS.get(name, name), {"p": self.modules[call["layer"]]["params"].get("p", 0.5)}
         writes = "_" if name.endswith("_") else ""
-        return resolve(f"{name.rstrip('_')}_drawn{writes}", [args[0] if args else kwargs.pop("input"), noise, *args[1:]], kwargs)
+        first = args[0] if args else kwargs.pop("input")
+        return resolve(f"{name.rstrip('_')}_drawn{writes}", [first, noise, *args[1:]], kwargs)
+
+    def _with_numbers(self, number: int, call: Call, bound: Bound) -> list[Argument]:
+        """A row's arguments; a Python number that the row cannot take from an array must stay what it was."""
+
+        def placed(arg: Argument, name: str) -> Argument:
+            if isinstance(arg, list):
+                return [placed(part, name) for part in arg]
+            if not isinstance(arg, dict) or "number" not in arg:
+                return arg
+            given, plain = {"slot": arg["slot"]}, arg["number"]
+            if not python_numbers.takes_number(bound.operation, name):
+                slack = self.limits[arg["slot"]]
+                self._do(Step(number, call["layer"], "alias", (given,), (), False, [plain], slack))
+                return plain
+            return given
+
+        return [placed(arg, name) for arg, name in zip(bound.args, bound.operation.parameters, strict=True)]
 
     def _layer(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A leaf module's row with its weights and constructor parameters."""
@@ -251,7 +356,9 @@ class Builder:
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
         row = TABLE.get(call["op"])
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
-        bound = resolve_layer(call["op"], weights, params, args, kwargs)
+        packed = bool(args) and isinstance(args[0], list)  # a packed sequence, in its parts
+        args = [*args[0], *args[1:]] if packed else args
+        bound = resolve_layer(f"Packed{call['op']}" if packed else call["op"], weights, params, args, kwargs)
         options = {name: mark_number(value) for name, value in bound.args[1].items()}
         return Bound(bound.operation, ({"dict": bound.args[0]}, {"dict": options}, *bound.args[2:]))
 
@@ -259,23 +366,30 @@ class Builder:
         """A change of dtype, or of nothing that a replay knows, as the recorded dtypes tell."""
         given, result = _require_tensor(call["args"][0]), _require_tensor(call["out"])
         before, after = self.run["values"][given]["dtype"], self.run["values"][result]["dtype"]
+        if before != after and precision.is_narrow(after, self.run["dtype"]):
+            return resolve("rounded", [args[0], {"dtype": after}], {})
         if before != after:
-            return resolve("cast", [args[0], {"dtype": after}], {})
+            narrow = after in RANGES and after != "int64" and before != "bool"
+            return resolve("wrapped" if narrow else "cast", [args[0], {"dtype": after}], {})
         return resolve("clone" if kwargs.get("copy") else "alias", args[:1], {})
 
     def _encode(self, struct: Struct) -> Argument:
         """A recorded argument as a step holds it."""
         if not isinstance(struct, dict):
             return mark_number(struct)
+        if "number" in struct:
+            return {"slot": self._read(struct), "number": mark_number(float(self.array(struct["tensor"])))}
         if "tensor" in struct:
             return {"slot": self._read(struct)}
         if "tuple" in struct or "list" in struct:
             return [self._encode(part) for part in struct["tuple" if "tuple" in struct else "list"]]
         if "slice" in struct:
             return {"slice": [self._encode(part) for part in struct["slice"]]}
+        if "fields" in struct:
+            return [self._encode(part) for _, part in struct["fields"]]
         if struct.keys() & {"ellipsis", "dtype", "float"}:
             return dict(struct)
-        raise Unsupported(f"an argument of the kind {next(iter(struct), 'nothing')}")
+        raise Unsupported("it is given something that is neither a tensor nor a number")
 
     def _index(self, struct: Struct) -> list[Argument]:
         """An index as the list of its parts; lists of numbers are arrays."""
@@ -322,7 +436,7 @@ class Builder:
     def _origins(self, source: int | str, name: str) -> list[int]:
         """The slots that a source may mean: its port, or what a call wrote into without giving it."""
         if isinstance(source, int) and self.ports.get(f"{source}:{name}") not in self.slots:
-            return [slot for step in self.steps if step.call == source for slot in _list_slots(list(step.args))]
+            return [slot for step in self.steps if step.call == source for slot in list_slots(list(step.args))]
         return [self._source(source, name)]
 
     def _source(self, source: int | str, name: str) -> int:
@@ -334,7 +448,20 @@ class Builder:
                 raise Unsupported(f"reads {port}, which no step gives")
             self.slots[slot] = settle(self.array(self.given[port])).copy()
             self.limits[slot] = self.limit
+            self.dtypes[slot] = self.run["values"][self.given[port]]["dtype"]
+            if source == "input":
+                self._enter(slot, port)
         return slot
+
+    def _enter(self, slot: int, port: str) -> None:
+        """What a reader puts into an input is what torch would make of it: rounded to its dtype, or in its range."""
+        self.varying.add(slot)
+        dtype = self.run["values"][self.given[port]]["dtype"]
+        step = Step(-1, port, "cast", ({"slot": slot}, {"dtype": dtype}), ())
+        if precision.is_narrow(dtype, self.run["dtype"]):
+            self._do(precision.make_step(step, slot, dtype, (), True))
+        elif dtype in RANGES and dtype != "int64":
+            self._do(step)
 
     def _slot(self, port: str) -> int:
         """A port's slot, a new one if it has none."""
@@ -346,15 +473,21 @@ def _describe_layout(array: Array) -> tuple[Any, ...]:
     return array.__array_interface__["data"][0], array.shape, array.strides
 
 
-def _list_slots(args: Argument) -> list[int]:
+def list_slots(args: Argument) -> list[int]:
     """The slots that a step's arguments name, in order."""
-    if isinstance(args, list):
-        return [slot for arg in args for slot in _list_slots(arg)]
+    if isinstance(args, list | tuple):
+        return [slot for arg in args for slot in list_slots(arg)]
     if not isinstance(args, dict):
         return []
     if "slot" in args:
         return [args["slot"]]
-    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _list_slots(part)]
+    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in list_slots(part)]
+
+
+def _name_unrounded(call: Call) -> Iterator[str]:
+    """For each result the path of what it was before it was rounded."""
+    for path, _ in _find_tensors(call["out"]):
+        yield f"{path}.before rounding".removeprefix(".")
 
 
 def _renumber_step(step: Step, numbers: Mapping[int, int]) -> Step:
@@ -443,10 +576,3 @@ def measure_difference(seen: Array, expected: Array) -> float:
     with np.errstate(all="ignore"):
         off = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b) / np.maximum(1.0, np.abs(b)))
     return float(np.nan_to_num(off, nan=np.inf, posinf=np.inf).max(initial=0.0))
-
-
-def mark_number(value: Struct) -> Marked:
-    """A plain value as a step holds it: floats that are whole or not finite are marked, as JavaScript has one 2."""
-    if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
-        return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}
-    return value

@@ -92,6 +92,13 @@ class Program:
         }
 
 
+def mark_number(value: object) -> Marked:
+    """A plain value as a step holds it: floats that are whole or not finite are marked, as JavaScript has one 2."""
+    if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
+        return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}
+    return value
+
+
 def decode(arg: Argument, slots: Mapping[int, Array]) -> Any:
     """An argument of a step as its kernel takes it."""
     if isinstance(arg, list):
@@ -135,7 +142,8 @@ def run_step(step: Step, slots: dict[int, Array]) -> None:
     for (slot, shape), array in zip(step.out, results, strict=False):
         if array.shape != shape:
             raise Unsupported(f"gives shape {list(array.shape)}, {list(shape)} was recorded")
-        if array.dtype.kind == "i" and array.size and np.abs(array).max() > BEYOND:
+        unwritten = step.operation in ("empty", "empty_like", "new_empty")
+        if array.dtype.kind == "i" and not unwritten and array.size and np.abs(array).max() > BEYOND:
             raise Unsupported("an integer beyond 2**53")
         slots[slot] = array
 

@@ -30,14 +30,15 @@ COUNTED = frozenset([
 SHAPED_BY_NUMBERS = frozenset([
     "nonzero", "argwhere", "where", "masked_select", "unique", "unique_consecutive", "bincount", "repeat_interleave",
 ])  # fmt: skip
+LONGEST, LONGEST_NAME = 300, 100  # characters of a reason, and of a node's name in it
 # Of operations that the table lacks, those that give another look at the same memory.
 VIEWS = frozenset([
     "as_strided", "real", "imag", "view_as_real", "view_as_complex", "detach", "data", "values", "indices", "grad",
 ])  # fmt: skip
 # These raise an error for some numbers, which a page that does not know theirs would miss.
 RAISING = frozenset([
-    "multinomial", "bernoulli", "poisson", "binomial", "embedding", "Embedding", "EmbeddingBag", "gather", "index_select", "take", "take_along_dim", "scatter", "scatter_add", "one_hot",
-    "cholesky", "linalg_cholesky", "inverse", "linalg_inv", "linalg_solve", "linalg_solve_triangular", "nll_loss",
+    "multinomial", "bernoulli", "poisson", "binomial", "embedding", "Embedding", "EmbeddingBag", "gather",
+    "index_select", "take", "take_along_dim", "scatter", "scatter_add", "one_hot", "cholesky", "linalg_cholesky", "inverse", "linalg_inv", "linalg_solve", "linalg_solve_triangular", "nll_loss",
     "cross_entropy", "NLLLoss", "CrossEntropyLoss", "ctc_loss", "CTCLoss", "linalg_tensorinv", "linalg_tensorsolve",
     "binary_cross_entropy", "BCELoss", "item",
 ])  # fmt: skip
@@ -117,3 +118,9 @@ def list_kept_values(calls: list[Call]) -> dict[str, int]:
             values |= {name_port(number, call, path): leaf["tensor"] for path, leaf in list_result_paths(call)}
             values |= {name_noise(number, call, at): value for at, value in enumerate(call.get("draws", []))}
     return values
+
+
+def tell_reason(call: Call, why: str) -> str:
+    """A reason as readers see it: the node, then why, in at most 300 characters."""
+    layer = call["layer"] if len(call["layer"]) <= LONGEST_NAME else f"…{call['layer'][-LONGEST_NAME:]}"
+    return f"{layer}: {why}"[:LONGEST]

@@ -36,7 +36,8 @@ def make_live_data(
     if playable is None:
         return None
     runs, record = recorded.Runs(captured), experiment.record if experiment else None
-    ways = [_make_way(runs[_find_first(playable, number)], program, record)
+    vague = frozenset(port for name in playable["cases"] for port in built[name].vague)
+    ways = [_make_way(runs[_find_first(playable, number)], program, record, vague)
             for number, program in enumerate(playable["programs"])]  # fmt: skip
     covered = all(built[name].certificate.covered for name in playable["cases"])
     if not covered and not any(_is_computed(figure) for way in ways for figure in (*way["matrices"], *way["vectors"])):
@@ -61,14 +62,17 @@ def _find_first(playable: replay.LiveProgram, way: int) -> str:
     return next(name for name, case in playable["cases"].items() if case["way"] == way)
 
 
-def _make_way(run: recorded.Run, program: ProgramDocument, record: recipe.Recording | None) -> LiveWay:
-    """A program with the places of the figures in it, read off a run that it belongs to."""
-    ports = frozenset(program["ports"])
+def _make_way(
+    run: recorded.Run, program: ProgramDocument, record: recipe.Recording | None, vague: Collection[str]
+) -> LiveWay:
+    """A program with the places of the figures in it, read off a run that it belongs to; none at `vague` ports."""
+    known = frozenset(program["ports"])
+    ports = known.difference(vague)
     return {
         "program": program,
         "matrices": [_locate_figure(run, entry, ports) for entry in (record.matrices if record else [])],
         "vectors": [_locate_figure(run, entry, ports) for entry in (record.vectors if record else [])],
-        "modules": dict(_list_module_ports(run, ports)),
+        "modules": dict(_list_module_ports(run, known)),
     }
 
 
@@ -139,6 +143,8 @@ def _locate_figure(run: recorded.Run, entry: recipe.Recorded, known: Collection[
     if not ports or len(ports) < len(named):
         return None
     whole = run[entry.tensor]
+    if np.iscomplexobj(whole):
+        return None
     places = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
     cut = recorded.select(places, entry.select, entry.reshape)
     flat = cut.ravel()

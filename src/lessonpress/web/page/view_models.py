@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
     from lessonpress.lesson.records import CallSite, Layer, MutantVerdict, Real, SourceLines, TensorType, Verdict
     from lessonpress.revision.manifest_schema import Manifest, PublishedFile
-    from lessonpress.web.page.page_data import Stretch
+    from lessonpress.web.page.page_data import Live, Stretch
 
 _EXCERPT = 10  # lines of source that a step quotes at most
 ROWS = 400  # nodes that the page lists; graph.tensorviz.json has them all
@@ -57,6 +57,9 @@ class Question:
     options: tuple[Markup, ...]
     right: int
     answer: Markup
+
+
+LONGEST = 300  # characters of a reason
 
 
 @dataclass(frozen=True)
@@ -154,11 +157,31 @@ def explain_recorded_only(manifest: Manifest) -> str:
     """Why a page cannot compute its lesson, as the end of a sentence."""
     certificate = manifest.get("replay")
     if certificate and certificate.get("uncovered"):
-        return f"it uses what lies outside the page's operations: {', '.join(certificate['uncovered'])}"
-    if any(case.get("graph") for case in example.list_cases(manifest)):
-        return "its cases took different ways through the model"
+        return name_cause(certificate["uncovered"])
     covered = certificate and certificate.get("covered")
     return "its numbers are too many for a page" if covered else "it was published without a program"
+
+
+def name_cause(uncovered: Sequence[str]) -> str:
+    """The first of the reasons why something is not computed, and how many more there are; at most 300 characters."""
+    more = len(uncovered) - 1
+    rest = f" (and {more} more such place{'' if more == 1 else 's'})" if more else ""
+    return uncovered[0][: LONGEST - len(rest)] + rest
+
+
+def explain_partly(manifest: Manifest, live: Live | None, recipe: Recipe) -> str:
+    """Which figures a page that computes does not compute, and why; nothing where it computes all."""
+    if live is None or recipe.experiment is None:
+        return ""
+    ways, record, names = [live, *live.get("ways", [])], recipe.experiment.record, []
+    for kind, entries in (("matrices", record.matrices), ("vectors", record.vectors)):
+        names += [f"“{prose.to_text(entry.label or entry.id)}”" for at, entry in enumerate(entries)
+                  if all(way[kind][at] is None for way in ways)]  # fmt: skip
+    if not names:
+        return ""
+    uncovered = (manifest.get("replay") or {}).get("uncovered") or []
+    why = f": {name_cause(uncovered)}" if uncovered else ""
+    return f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}{why}"
 
 
 def make_steps(

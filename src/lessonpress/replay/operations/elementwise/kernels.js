@@ -167,6 +167,27 @@ op.cast = (input, dtype) => {
   const fits = (v) => (v >= low && v <= high ? Math.trunc(v) : refuse(`a value does not fit into ${dtype}`));
   return map(kind, kind === INT ? fits : (v) => v, input);
 };
+// Half precision after single, as torch rounds: digits, lowest exponent, largest number.
+const FORMATS = { float16: [10, -14, 65504], bfloat16: [7, -126, (2 - 2 ** -7) * 2 ** 127] };
+const toHalf = ([digits, lowest, largest]) => (v) => {
+  const single = Math.fround(v);
+  if (!single || !Number.isFinite(single)) return single;
+  const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(single))), lowest) - digits);
+  const half = rint(single / step) * step;
+  return Math.abs(half) > largest ? Math.sign(half) * Infinity : half;
+};
+op.rounded = (input, dtype) => real(dtype in FORMATS ? toHalf(FORMATS[dtype]) : Math.fround, input);
+op.wrapped = (input, dtype) => {
+  const [low, high] = LIMITS[dtype];
+  const size = high - low + 1;
+  const whole = (v) => (input.kind !== FLOAT || Math.abs(v) < 2 ** 31 ? Math.trunc(v) : refuse(`a value has no ${dtype}`));
+  return map(INT, (v) => ((((whole(v) - low) % size) + size) % size) + low, input);
+};
+op.number_div = (input, other) => real((a, b) => (b === 0 ? refuse("Python divides by zero here") : a / b), input, other);
+op.number_pow = (input, exponent) => real((a, b) => {
+  const value = power(a, b);
+  return Number.isFinite(value) ? value : refuse("Python has no such power");
+}, input, exponent);
 op.alias = (input) => input;
 op.clone = (input) => copy(input);
 op.contiguous = (input) => (isPacked(input) ? input : copy(input));
@@ -178,6 +199,7 @@ op.isclose = (input, other, rtol, atol, equalNan) => {
   const within = (a, b) => Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= atol + rtol * Math.abs(b);
   return test((a, b) => near(a, b) || within(a, b), input, other);
 };
+op.contains = (input, element) => reduce(test((a, b) => a === b, input, element), null, false, BOOL, (line) => +line.some((v) => v));
 op.allclose = (input, other, rtol, atol, equalNan) => {
   return reduce(op.isclose(input, other, rtol, atol, equalNan), null, false, BOOL, (line) => +line.every((v) => v));
 };

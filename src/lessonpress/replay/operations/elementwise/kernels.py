@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, real
+from lessonpress.replay.operations.kinds import RANGES, Array, Unsupported, cast, kind, real, round_to
 from lessonpress.replay.operations.table import ALIASES, BROADCASTING, Rewritten, operation, rewrite
 
 BROADCASTING.add("elementwise")
@@ -210,6 +210,41 @@ def cast_to(input: Any, dtype: str) -> Array:
     return cast(input, dtype)
 
 
+@operation("rounded")
+def rounded(input: Array, dtype: str) -> Array:
+    """The nearest numbers of a narrower float dtype, halves to the even neighbour."""
+    return round_to(input, dtype)
+
+
+@operation("wrapped")
+def wrapped(input: Array, dtype: str) -> Array:
+    """Whole numbers as a narrower integer dtype holds them: what does not fit goes around.
+
+    Raises Unsupported where torch leaves a float's integer undefined.
+    """
+    if input.dtype.kind == "f" and not np.all(np.abs(input) < 2**31):
+        raise Unsupported(f"a value has no {dtype}")
+    low, high = RANGES[dtype]
+    return (np.trunc(input).astype(np.int64) - low) % (high - low + 1) + low
+
+
+@operation("number_div")
+def number_div(input: Any, other: Any) -> Any:
+    """Python's quotient of two numbers. Raises Unsupported where Python raises ZeroDivisionError."""
+    if other == 0:
+        raise Unsupported("Python divides by zero here")
+    return np.true_divide(input, other)
+
+
+@operation("number_pow")
+def number_pow(input: Any, exponent: Any) -> Any:
+    """Python's power of two numbers. Raises Unsupported where Python raises, or gives a complex number."""
+    power = np.power(real(input), real(exponent))
+    if not np.isfinite(power):
+        raise Unsupported("Python has no such power")
+    return power
+
+
 @operation("alias", view=True)
 def alias(input: Array) -> Array:
     """The very same values in the same memory: `detach`, or `to` the dtype that is there."""
@@ -249,6 +284,12 @@ def zero(input: Array) -> Any:
 def dtype_or(dtype: str | None, otherwise: type[np.generic]) -> type[np.generic]:
     """The kind of a `dtype` argument, or another where none is given."""
     return otherwise if dtype is None else kind(dtype)
+
+
+@operation("contains")
+def contains(input: Array, element: Any) -> Any:
+    """Whether an element is among the numbers: `element in input`."""
+    return np.any(np.equal(input, element))
 
 
 @operation("allclose")

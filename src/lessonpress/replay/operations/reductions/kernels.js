@@ -2,7 +2,7 @@
 import { largest, total } from "../activations/kernels.js";
 import { real, same } from "../elementwise/kernels.js";
 import {
-  BOOL, FLOAT, INT, along, broadcast, commonShape, kindNamed, op, range, reduce, refuse,
+  BOOL, FLOAT, INT, along, broadcast, commonShape, flat, kindNamed, nd, op, range, reduce, refuse,
 } from "../interpreter.js";
 
 const summed = (x, dtype) => (dtype ? kindNamed(dtype) : Math.max(x.kind, INT));
@@ -76,6 +76,35 @@ op.diff = (x, n, dim) => {
   return range(n).reduce((y) => along(y, dim, x.kind, less), x);
 };
 op.cumprod = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a * b));
+
+const bestSoFar = (x, dim, beats) => {
+  const places = (line) => {
+    const out = [0];
+    for (let i = 1; i < line.length; i++) {
+      const held = line[out[i - 1]];
+      out.push(Number.isNaN(line[i]) || (!Number.isNaN(held) && beats(line[i], held)) ? i : out[i - 1]);
+    }
+    return out.slice(0, line.length);
+  };
+  return [along(x, dim, x.kind, (line) => places(line).map((i) => line[i])), along(x, dim, INT, places)];
+};
+op.cummax = (x, dim) => bestSoFar(x, dim, (a, b) => a >= b);
+op.cummin = (x, dim) => bestSoFar(x, dim, (a, b) => a <= b);
+const addedLogs = (a, b) => {
+  const most = Math.max(a, b);
+  return Number.isFinite(most) ? most + Math.log1p(Math.exp(Math.min(a, b) - most)) : most;
+};
+op.logcumsumexp = (x, dim) => along(x, dim, FLOAT, (line) => running(line, addedLogs));
+op.unique = (x, sorted, inverse, counts, dim) => {
+  if (dim !== null) refuse("unique along an axis");
+  const numbers = [...flat(x)];
+  const values = [...new Set(numbers)].sort((a, b) => a - b);
+  const parts = [nd([values.length], x.kind, Float64Array.from(values))];
+  if (inverse) parts.push(nd(x.shape, INT, Float64Array.from(numbers, (v) => values.indexOf(v))));
+  if (counts) parts.push(nd([values.length], INT, Float64Array.from(values, (v) => numbers.filter((w) => w === v).length)));
+  return parts.length > 1 ? parts : parts[0];
+};
+op.contains = (x, element) => nd([], BOOL, Float64Array.of(+[...flat(x)].includes(Number(element?.data ? flat(element)[0] : element))));
 
 // The places that sort a line, equals in their old order, NaN as the largest.
 export const sorting = (line, descending) => {
