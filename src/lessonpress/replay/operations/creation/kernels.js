@@ -1,17 +1,33 @@
 // Arrays that arise from numbers alone: the JavaScript of kernels.py.
 import { plainNumber } from "../indexing/kernels.js";
 import {
-  FLOAT, INT, arr, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, reshape, tensor,
+  BOOL, FLOAT, INT, arr, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, reshape, tensor,
 } from "../interpreter.js";
 import "../shapes/kernels.js";
 
 const kindOr = (dtype, kind) => (dtype === null ? kind : kindNamed(dtype));
 const filled = (shape, kind, value) => nd(shape, kind, new Float64Array(count(shape)).fill(converted(Number(plainNumber(value)), kind)));
-const blank = (size, kind) => {
-  if (kind === BOOL) refuse("bools that nobody has written");
-  const out = nd(size.map(Number), kind);
-  out.data.fill(kind === FLOAT ? NaN : 2 ** 63);
-  return out;
+const blank = (shape, kind) => (kind === BOOL ? refuse("bools that nobody has written") : filled(shape, kind, kind === FLOAT ? NaN : 2 ** 63));
+
+op.zeros = (size, dtype) => nd(size, kindOr(dtype, FLOAT));
+op.ones = (size, dtype) => filled(size, kindOr(dtype, FLOAT), 1);
+op.full = (size, value, dtype) => filled(size, kindOr(dtype, kindOf(value)), value);
+op.empty = (size, dtype) => blank(size, kindOr(dtype, FLOAT));
+op.zeros_like = (x, dtype) => nd(x.shape, kindOr(dtype, x.kind));
+op.ones_like = (x, dtype) => filled(x.shape, kindOr(dtype, x.kind), 1);
+op.full_like = (x, value, dtype) => filled(x.shape, kindOr(dtype, x.kind), value);
+op.empty_like = (x, dtype) => blank(x.shape, kindOr(dtype, x.kind));
+op.new_empty = (x, size, dtype) => blank(size, kindOr(dtype, x.kind));
+op.new_zeros = (x, size, dtype) => nd(size, kindOr(dtype, x.kind));
+op.new_ones = (x, size, dtype) => filled(size, kindOr(dtype, x.kind), 1);
+op.new_full = (x, size, value, dtype) => filled(size, kindOr(dtype, x.kind), value);
+op.tensor = (data, dtype) => {
+  if (isArray(data)) return copy(data, kindOr(dtype, data.kind));
+  const parts = [data].flat(Infinity);
+  const sizes = [];
+  for (let part = data; Array.isArray(part); part = part[0]) sizes.push(part.length);
+  const joined = parts.some(isArray) ? reshape(op.stack(parts.map(arr), 0), [...sizes, ...(isArray(parts[0]) ? parts[0].shape : [])]) : tensor(data);
+  return map(kindOr(dtype, parts.length ? kindOf(...parts) : FLOAT), dtype && kindNamed(dtype) === INT ? Math.trunc : (v) => v, joined);
 };
 op.new_tensor = (x, data, dtype) => map(kindOr(dtype, x.kind), (v) => converted(v, kindOr(dtype, x.kind)), op.tensor(data, null));
 op.arange = (start, end, step, dtype) => {
