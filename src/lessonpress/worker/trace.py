@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from . import naming, nesting, portable, rewriting
 from .chance import LAYERS, Draws
 from .flow import Flow, Source, storage_of
+from .inside import Inside
 from .modules import ModelMap, children, is_leaf, named_class
 from .places import Places
 from .records import Call, CallKind, Struct
@@ -143,8 +144,10 @@ class Tracer:
                 draws = Draws()
                 if self.numbers:
                     args, kwargs = plain_numbers(args), plain_numbers(kwargs)
+            inside = Inside(self) if unseen or (raw == "grad" and title == "grad") else None
             try:
-                out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
+                with inside or nullcontext():
+                    out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
                 self._failing(error, title, args, kwargs)
                 raise
@@ -161,6 +164,8 @@ class Tracer:
                     draws.note(call, title, args, kwargs, out, self.values)
                     if unseen:
                         call["unseen"] = True
+                    if inside is not None:
+                        inside.finish(call, len(self.calls) - 1, made)
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
                 elif self._follows(raw, args, floating=floating) and touched:
                     return self._followed(title, read, named, out)
@@ -336,13 +341,17 @@ class Tracer:
                     args, kwargs = plain_numbers(args), plain_numbers(kwargs)
             try:
                 # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
+                inside = Inside(self) if isinstance(module, torch.jit.ScriptModule) else None
                 with torch._C.DisableTorchFunction() if _unseen(module, touched) else nullcontext():
-                    out = run(*args, **kwargs)
+                    with inside or nullcontext():
+                        out = run(*args, **kwargs)
             except BaseException as error:
                 self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
                 raise
             with torch._C.DisableTorchFunction():
                 call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
+                if inside is not None:
+                    inside.finish(call, len(self.calls) - 1, out)
                 function = LAYERS.get(call["op"], "")
                 draws.note(call, function, args, {"p": module.p} if function else kwargs, out, self.values)
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
