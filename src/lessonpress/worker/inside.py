@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 MOST = 1000  # steps of one call; a call of more is left whole
 
 
-class Inside(TorchDispatchMode):
+class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes the operations inside a call; `finish` hands them over."""
 
     def __init__(self, tracer: Tracer) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tracer = tracer
         self.steps: list[InsideStep] = []
         self.whole = True  # every step could be described
@@ -49,7 +49,8 @@ class Inside(TorchDispatchMode):
             name = f"step {len(self.steps)}"
             nesting.walk(out, name, self._note, 0)
             given = self._outcome(out)
-            self.steps.append({"op": func._schema.name.removeprefix("aten::"), "args": read, "kwargs": named, "out": given})
+            title = func._schema.name.removeprefix("aten::")
+            self.steps.append({"op": title, "args": read, "kwargs": named, "out": given})
         return out
 
     def _note(self, tensor: Tensor, path: str) -> None:

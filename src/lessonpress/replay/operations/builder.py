@@ -308,7 +308,8 @@ class Builder:
             slot = self._slot(f"{self.number}:{len(self.ports)}.as pairs")
             shape = self.slots[arg["slot"]].shape
             more = (*shape, 2) if row == "complex_from" else (*shape, 1)
-            self._do(Step(self.number, call["layer"], row, (arg, *(() if row == "complex_from" else (-1,))), ((slot, more),)))
+            rest = () if row == "complex_from" else (-1,)
+            self._do(Step(self.number, call["layer"], row, (arg, *rest), ((slot, more),)))
             self.limits[slot], self.dtypes[slot] = self.limits[arg["slot"]], "complex128"
             if arg["slot"] in self.varying:
                 self.varying.add(slot)

@@ -33,7 +33,8 @@ def bind_complex(
     if name in ("view_as_complex", "view_as_real", "resolve_conj", "resolve_neg"):
         return resolve("alias", [first], {})
     if name in ("real", "imag"):
-        return resolve("select", [first, -1, int(name == "imag")], {}) if is_complex(first) else resolve("alias", [first], {})
+        part = [first, -1, int(name == "imag")]
+        return resolve("select", part, {}) if is_complex(first) else resolve("alias", [first], {})
     if name == "complex":
         return resolve("stack", [args[:2], -1], {})
     if name == "polar":
@@ -68,9 +69,8 @@ def _bind_two(
     mixed = [is_complex(arg) for arg in args[:2]]
     if name in ("mul", "div") and mixed[0] and not mixed[1]:
         return resolve(name, [args[0], convert("unsqueeze", args[1]) if arrays[1] else args[1]], {})
-    if name == "mul" and mixed[1]:
-        if not mixed[0]:
-            return resolve(name, [convert("unsqueeze", args[0]) if arrays[0] else args[0], args[1]], {})
+    if name == "mul" and mixed[1] and not mixed[0]:
+        return resolve(name, [convert("unsqueeze", args[0]) if arrays[0] else args[0], args[1]], {})
     if not all(arrays):
         raise Unsupported(f"pages do not know {name} of complex numbers and a plain one")
     both = [arg if mixed[at] else convert("complex_from", arg) for at, arg in enumerate(args[:2])]

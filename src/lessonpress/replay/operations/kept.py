@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 from lessonpress.replay.operations.table import plain_name
 from lessonpress.worker import recorded
-from lessonpress.worker.records import Call, Struct, Tree
+from lessonpress.worker.records import Call, Source, Struct, Tree
 
 # Of their first argument these read the shape, the dtype, and no number.
 SHAPED = frozenset([
@@ -37,9 +37,10 @@ VIEWS = frozenset([
 ])  # fmt: skip
 # These raise an error for some numbers, which a page that does not know theirs would miss.
 RAISING = frozenset([
-    "multinomial", "bernoulli", "poisson", "binomial", "embedding", "Embedding", "EmbeddingBag", "gather",
-    "index_select", "take", "take_along_dim", "scatter", "scatter_add", "one_hot", "cholesky", "linalg_cholesky", "inverse", "linalg_inv", "linalg_solve", "linalg_solve_triangular", "nll_loss",
-    "cross_entropy", "NLLLoss", "CrossEntropyLoss", "ctc_loss", "CTCLoss", "linalg_tensorinv", "linalg_tensorsolve",
+    "multinomial", "bernoulli", "poisson", "binomial", "embedding", "Embedding", "EmbeddingBag", "embedding_bag",
+    "gather", "index_select", "take", "take_along_dim", "scatter", "scatter_add", "one_hot", "cholesky",
+    "linalg_cholesky", "inverse", "linalg_inv", "linalg_solve", "linalg_solve_triangular", "nll_loss", "NLLLoss",
+    "cross_entropy", "CrossEntropyLoss", "ctc_loss", "CTCLoss", "linalg_tensorinv", "linalg_tensorsolve",
     "binary_cross_entropy", "BCELoss", "item",
 ])  # fmt: skip
 # These raise an error for what is not finite, and for nothing else.
@@ -69,18 +70,20 @@ def _list_read(call: Call) -> Iterator[Tree]:
     args = call["args"][1:] if base_name(call) in SHAPED and call["kind"] == "op" else call["args"]
     structs: list[Struct] = [*args, *call["kwargs"].values(), *call.get("beside", {}).values()]
     for struct in structs:
-        for _, leaf in recorded.leaves(struct):
+        leaves: list[tuple[str, Struct]] = recorded.leaves(struct)
+        for _, leaf in leaves:
             if isinstance(leaf, dict) and "tensor" in leaf and "unread" not in leaf:
                 yield leaf
 
 
-def _list_sources(leaf: Tree) -> Iterator[list[int | str]]:
-    yield from leaf.get("from", [["unknown", ""]])
+def _list_sources(leaf: Tree) -> Iterator[Source]:
+    unknown: list[Source] = [["unknown", ""]]
+    yield from leaf.get("from", unknown)
     if "born" in leaf:
         yield leaf["born"]
 
 
-def _is_fixed_source(source: list[int | str], fixed: Collection[int]) -> bool:
+def _is_fixed_source(source: Source, fixed: Collection[int]) -> bool:
     return source[0] in ("param", "buffer") or source[0] in fixed
 
 
@@ -112,7 +115,7 @@ def name_noise(number: int, call: Call, at: int) -> str:
 
 def list_kept_values(calls: list[Call]) -> dict[str, int]:
     """The value numbers of everything that may be kept, by port."""
-    values = {}
+    values: dict[str, int] = {}
     for number, call in enumerate(calls):
         if call["kind"] in ("op", "layer"):
             values |= {name_port(number, call, path): leaf["tensor"] for path, leaf in list_result_paths(call)}

@@ -45,7 +45,10 @@ def make_live_data(
     names = sorted({name for program in playable["programs"] for name in program["operations"]})
     first = next(iter(playable["cases"]))
     live: Live = {
-        **ways[0],
+        "program": ways[0]["program"],
+        "matrices": ways[0]["matrices"],
+        "vectors": ways[0]["vectors"],
+        "modules": ways[0]["modules"],
         "families": {name: operations.TABLE[name].family for name in names},
         "tensors": _pack_all(playable["tensors"]),
         "cases": {name: _pack_case(case) for name, case in playable["cases"].items()},

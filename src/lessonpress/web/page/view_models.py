@@ -11,7 +11,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from lessonpress.web import prose
-from lessonpress.web.page import example, glossary, listing, numbers
+from lessonpress.web.page import glossary, listing, numbers
 from lessonpress.web.page.listing import Line
 from lessonpress.worker import recorded
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
     from lessonpress.lesson.records import CallSite, Layer, MutantVerdict, Real, SourceLines, TensorType, Verdict
     from lessonpress.revision.manifest_schema import Manifest, PublishedFile
-    from lessonpress.web.page.page_data import Live, Stretch
+    from lessonpress.web.page.page_data import Live, LiveWay, Stretch
 
 _EXCERPT = 10  # lines of source that a step quotes at most
 ROWS = 400  # nodes that the page lists; graph.tensorviz.json has them all
@@ -173,10 +173,13 @@ def explain_partly(manifest: Manifest, live: Live | None, recipe: Recipe) -> str
     """Which figures a page that computes does not compute, and why; nothing where it computes all."""
     if live is None or recipe.experiment is None:
         return ""
-    ways, record, names = [live, *live.get("ways", [])], recipe.experiment.record, []
-    for kind, entries in (("matrices", record.matrices), ("vectors", record.vectors)):
-        names += [f"“{prose.to_text(entry.label or entry.id)}”" for at, entry in enumerate(entries)
-                  if all(way[kind][at] is None for way in ways)]  # fmt: skip
+    ways: list[LiveWay] = [live, *live.get("ways", [])]
+    record, names = recipe.experiment.record, []
+    pairs = [*zip(record.matrices, zip(*(way["matrices"] for way in ways), strict=True), strict=True),
+             *zip(record.vectors, zip(*(way["vectors"] for way in ways), strict=True), strict=True)]  # fmt: skip
+    for entry, places in pairs:
+        if not any(places):
+            names.append(f"“{prose.to_text(entry.label or entry.id)}”")
     if not names:
         return ""
     uncovered = (manifest.get("replay") or {}).get("uncovered") or []

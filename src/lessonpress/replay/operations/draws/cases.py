@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from lessonpress.replay.operations.torch_cases import IMAGE, SQUARE, UNIT, X, Y, Case, case, floats
+from lessonpress.replay.operations.torch_cases import IMAGE, SQUARE, UNIT, Case, X, Y, case, floats
 
 SEED = 5
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ def embedding_bag(
         bags = [range(at * input.shape[1], (at + 1) * input.shape[1]) for at in range(len(input))]
     else:
         ends = [*offsets.tolist(), *([] if include_last_offset else [input.size])]
-        bags = [range(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        bags = [range(start, end) for start, end in pairwise(ends)]
     ids = input.reshape(-1)
     shares = np.ones(ids.size) if per_sample_weights is None else per_sample_weights.reshape(-1)
     padding = None if padding_idx is None else padding_idx % len(weight)

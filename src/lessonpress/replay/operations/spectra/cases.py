@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from lessonpress.replay.operations.torch_cases import SQUARE, X, Y, Case, case, floats
+from lessonpress.replay.operations.torch_cases import Case, X, Y, case, floats
 
 P, Q = floats(3, 4, 2), floats(3, 4, 2, seed=2)
 

@@ -76,7 +76,7 @@ def complex_matmul(input: Array, other: Array) -> Any:
 
 @operation("complex_fourier")
 def complex_fourier(
-    pairs: Array, sizes: Any, dims: Any, norm: str | None = None, inverse: bool = False, half: str | None = None
+    pairs: Array, sizes: Any, dims: Any, norm: Any = None, inverse: bool = False, half: str | None = None
 ) -> Any:  # fmt: skip
     """The discrete Fourier transform along some axes (from 0, without that of the pairs), cut or filled to `sizes`.
 
