@@ -162,6 +162,8 @@ class Call(TypedDict):
     args: list[Struct]
     kwargs: dict[str, Struct]
     out: Struct
+    beside: NotRequired[dict[str, Struct]]  # what it reads that is no argument: a layer's weights that were computed, …
+    ran: NotRequired[list[str]]  # the modules that ran inside, where nobody could look
 
 
 class Run(TypedDict):

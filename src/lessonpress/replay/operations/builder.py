@@ -211,7 +211,8 @@ class Builder:
             raise Unsupported("a module that is not registered")
         weights = {name: {"slot": self._source(kind, full)}
                    for kind, names in (("param", module["parameters"]), ("buffer", module["buffers"]))
-                   for name, full in names.items()}  # fmt: skip
+                   for name, full in names.items() if name not in call.get("beside", {})}  # fmt: skip
+        weights |= {name: self._encode(struct) for name, struct in call.get("beside", {}).items()}
         params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
         row = TABLE.get(call["op"])
