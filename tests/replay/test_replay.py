@@ -338,8 +338,9 @@ def uncovered(body: str, *, mode: str = "eval", head: str = "") -> tuple[str, ..
 
 
 def test_only_the_root_cause_is_told() -> None:
-    """An operation that pages do not know is named once, in words; what reads from it is not repeated, and not named."""
-    capture = captured(simple("y = torch.special.erfinv(x.tanh())\nz = x + 1\nreturn y * 2 + z[0, 0], z"), {"x": [2, 4]})
+    """An operation that pages do not know is named once; what reads from it is not repeated, and not named."""
+    body = "y = torch.special.erfinv(x.tanh())\nz = x + 1\nreturn y * 2 + z[0, 0], z"
+    capture = captured(simple(body), {"x": [2, 4]})
     one = built(capture)
     assert not one.certificate.covered
     assert one.certificate.uncovered == ("special_erfinv@Model#0: pages do not know the operation erfinv",)

@@ -21,7 +21,7 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
-CALL_MAY = {"draws", "given", "steps", "unseen"}
+CALL_MAY = {"beside", "draws", "given", "ran", "steps", "unseen"}
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
@@ -222,7 +222,10 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     if call["inside"] is not None and not (_count(call["inside"]) and call["inside"] < number):
         raise Malformed("a call inside one that has not begun")
     _place(call["at"], reach.bounds)
-    for struct in (*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values()):
+    named = [struct for key in ("kwargs", "beside") for _, struct in _items(call.get(key, {}), key)]
+    if not all(_name(path) for path in _list(call.get("ran", []), "ran")):
+        raise Malformed("a call in which something ran that has no name")
+    for struct in (*_list(call["args"], "args"), *named):
         _struct(struct, reach, number, reader=call["layer"])  # what a call reads was made by an earlier one
         reach.take_tensors()
     if not all(_count(value) and value < reach.values for value in _list(call.get("draws", []), "draws")):

@@ -111,11 +111,16 @@ class Flow:
             return False
         mine = Region(tensor)
         for known in reversed(self.by_storage.get(storage_of(tensor), ())):
-            if known.dtype == tensor.dtype and storage_of(known) == storage_of(tensor) and Region(known).covers(mine):
+            alike = id(known) in self.origin and known.dtype == tensor.dtype
+            if alike and storage_of(known) == storage_of(tensor) and Region(known).covers(mine):
                 _, source, since = self.origin[id(known)]
                 self.origin[id(tensor)] = (tensor, source, since)
                 return True
         return False
+
+    def forget(self, tensor: Tensor) -> None:
+        """The tensor has got another memory: what made it says no more where its numbers come from."""
+        self.origin.pop(id(tensor), None)
 
     def expose(self, tensor: Tensor) -> None:
         """From now on the tensor's memory may be written without torch knowing."""
@@ -142,16 +147,41 @@ class Flow:
         if not log or log[-1][0] <= since:
             return [source]
         writers: list[Source] = []
-        mine = Region(tensor)
+        left = _Rest(Region(tensor))
         for time, writer, changed, whole in reversed(log):
             if time <= since:
                 break
-            if changed.overlaps(mine):
+            if left.overlaps(changed):
                 if writer not in writers:
                     writers.append(writer)
-                if whole.covers(mine):
+                if left.take(whole):
                     return writers[::-1]
         return [*writers, source][::-1] if source not in writers else writers[::-1]
+
+
+class _Rest:
+    """What is left of a region, going back in time, of which it is not yet known who wrote it last."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.exact = region.count <= EXACT and region.end > region.start + region.itemsize
+        self.cells: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None  # once a part of it is known
+
+    def overlaps(self, changed: Region) -> bool:
+        """Whether a write reached what is left."""
+        if self.cells is None or changed.itemsize != self.region.itemsize or changed.count > EXACT:
+            return changed.overlaps(self.region)
+        return changed.overlaps(self.region) and bool(np.isin(self.cells, changed.cells(), assume_unique=True).any())
+
+    def take(self, whole: Region) -> bool:
+        """Take away what a writer gave; whether nothing is left."""
+        if whole.covers(self.region):
+            return True
+        if not self.exact or whole.itemsize != self.region.itemsize or whole.count > EXACT:
+            return False
+        cells = self.region.cells() if self.cells is None else self.cells
+        self.cells = cells[~np.isin(cells, whole.cells(), assume_unique=True)]
+        return not self.cells.size
 
 
 def _stored(tensor: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""What torch computes inside one call that nobody can look into: a gradient, a scripted module, a function of one's own.
+"""What torch computes inside a call that nobody can look into: a gradient, a scripted module, a function of one's own.
 
 Below the functions that a lesson calls, torch runs operations of its own (`aten`). While an `Inside` is open they are
 noted as the steps of the call, with what they read and gave, so that the call can be repeated although its node in
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import nesting
+from . import naming, nesting
 from .records import Call, InsideStep, Struct
 from .values import readable
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .flow import Source
     from .trace import Tracer
 
+LEAVING = naming.READS | naming.EXPOSING | {"__repr__", "__format__", "__str__"}
 MOST = 1000  # steps of one call; a call of more is left whole
 
 
@@ -86,8 +87,13 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.sources.append(source)
         return {"tensor": self.tracer.values.take(tensor), "from": [source], "born": source}
 
+    def watch(self, name: str) -> None:
+        """A function of torch that Python code inside the call has called: numbers that leave tensors may decide."""
+        if name in LEAVING:
+            self.whole = False
+
     def _outcome(self, out: Any) -> Struct:
-        """A step's result: its tensors, by number."""
+        """A step's result: its tensors, by number. A plain number went to Python, which may decide by it."""
         if isinstance(out, Tensor):
             if not readable(out):
                 self.whole = False
@@ -96,6 +102,7 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return {"tensor": self.tracer.values.take(out)}
         if isinstance(out, (list, tuple)):
             return {"tuple": [self._outcome(part) for part in out]}
+        self.whole = self.whole and out is None
         return None
 
     def finish(self, call: Call, number: int, out: Any) -> None:

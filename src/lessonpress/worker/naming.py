@@ -23,7 +23,7 @@ TEXT = frozenset({"__repr__", "__format__"})
 # These write all of their first argument and read none of it.
 OVERWRITING = frozenset({
     "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
-    "log_normal_", "set_",
+    "log_normal_", "set_", "data_",
 })  # fmt: skip
 # These change their running figures without torch counting a write.
 SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})

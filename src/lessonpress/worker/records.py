@@ -175,6 +175,8 @@ class Call(TypedDict):
     steps: NotRequired[list[InsideStep]]  # torch's own operations inside it, and …
     given: NotRequired[dict[str, str]]  # … by the path of a result the step that gave it
     unseen: NotRequired[bool]  # the author's own code ran inside it, out of sight
+    beside: NotRequired[dict[str, Struct]]  # what it reads that is no argument: a layer's weights that were computed, …
+    ran: NotRequired[list[str]]  # the modules that ran inside, where nobody could look
 
 
 class Run(TypedDict):

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import inputs, kernels, load, modules, portable, recorded, stored
+from . import inputs, kernels, load, modules, portable, recorded, stored, transforms
 from .places import Places
 from .records import Facts, InputSpec, Module, Outputs, Plan, Recorded, Run, RunPlan, Struct, WorkerError
 from .trace import Tracer
@@ -48,6 +48,7 @@ def settle() -> None:
     torch.backends.mha.set_fastpath_enabled(False)
     # What a lesson wants compiled runs eagerly: a compiler needs a disk and processes, and hides the operations.
     torch.compile = _eager
+    transforms.install()
     # A record is many small objects that all stay: looking through them again and again would cost more than tracing.
     gc.freeze()
     gc.set_threshold(20_000)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations import complex_numbers, kept, precision, python_numbers
+from lessonpress.replay.operations import complex_numbers, inside, kept, precision, python_numbers
 from lessonpress.replay.operations.interpreter import Argument, Program, Step, mark_number, run_step
 from lessonpress.replay.operations.kinds import RANGES, Array, Follows, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
@@ -25,6 +25,9 @@ CASTS = frozenset([
 SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
 _FUNCTIONS = {"Dropout": "dropout", "Dropout1d": "dropout1d", "Dropout2d": "dropout2d", "Dropout3d": "dropout3d",
               "AlphaDropout": "alpha_dropout"}  # fmt: skip
+# A layer that needs to know nothing of its module but its weights, which the call names.
+UNREGISTERED: Module = {"class": "", "leaf": True, "parent": None, "params": {}, "source": None, "aliases": [],
+                        "training": False, "parameters": {}, "buffers": {}}  # fmt: skip
 # The steps after 1 of a dtype, which rms_norm adds where it is told no other number.
 SMALLEST = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
@@ -83,7 +86,7 @@ class Builder:
             self._repeat(number, call)
         except REPLAY_ERRORS as error:
             del self.steps[before:]
-            if not (fixed and self._keep(number, call)):
+            if not ((fixed and self._keep(number, call)) or self._open(number, call)):
                 self._lose(number, call, error)
         if fixed:
             self.fixed.add(number)
@@ -129,6 +132,29 @@ class Builder:
                     step = Step(-1, call["layer"], "all_finite", ({"slot": self._read(leaf)},), (), False, [True])
                     self._do(step)
         except REPLAY_ERRORS:
+            return False
+        return True
+
+    def _open(self, number: int, call: Call) -> bool:
+        """Repeat a call by torch's own operations inside it; whether that can be."""
+        results, before = kept.list_result_paths(call), len(self.steps)
+        if not results or {path for path, _ in results} - call.get("given", {}).keys():
+            return False
+        try:
+            for at, step in enumerate(call["steps"]):
+                name, args, kwargs = inside.name_step(step)
+                out: Struct = {"dict": [[f"step {at}", step["out"]]]}
+                self._repeat(number, {**call, "op": f"torch.{name}", "kind": "op", "args": args, "kwargs": kwargs,
+                                      "out": out, "draws": []})  # fmt: skip
+            for path, leaf in results:
+                source, out_slot = self._source(number, call["given"][path]), self._slot(f"{number}:{path}")
+                self._do(Step(number, call["layer"], "alias", ({"slot": source},), self._out([(out_slot, leaf)])))
+                self.limits[out_slot], self.dtypes[out_slot] = self.limits[source], self._dtype(leaf)
+                self.varying |= {out_slot} if source in self.varying else set()
+                self.rough |= {out_slot} if source in self.rough else set()
+                self._compare(out_slot, leaf["tensor"])
+        except REPLAY_ERRORS:
+            del self.steps[before:]
             return False
         return True
 
@@ -265,6 +291,8 @@ class Builder:
 
     def _bound(self, call: Call) -> Bound:
         """A call's row, with its arguments as a step holds them."""
+        if call["op"] == "torch.data_":  # the tensor looks at other memory from now on
+            return resolve("alias", [self._encode(call["args"][1])], {})
         if plain_name(call["op"]) in CASTS and call["kind"] == "op" and not python_numbers.leaves_tensors(call):
             return self._converted(call, [self._encode(call["args"][0])], {"copy": call["kwargs"].get("copy")})
         args = [self._encode(arg) for arg in call["args"]]
@@ -347,12 +375,13 @@ class Builder:
 
     def _layer(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A leaf module's row with its weights and constructor parameters."""
-        module = self.modules.get(call["layer"])
+        module = self.modules.get(call["layer"]) or (UNREGISTERED if call["op"] == "Linear" else None)
         if module is None:
-            raise Unsupported("a module that is not registered")
+            raise Unsupported("its module is not registered, so nobody knows how it was made")
         weights = {name: {"slot": self._source(kind, full)}
                    for kind, names in (("param", module["parameters"]), ("buffer", module["buffers"]))
-                   for name, full in names.items()}  # fmt: skip
+                   for name, full in names.items() if name not in call.get("beside", {})}  # fmt: skip
+        weights |= {name: self._encode(struct) for name, struct in call.get("beside", {}).items()}
         params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
         row = TABLE.get(call["op"])

@@ -183,4 +183,3 @@ EXPLAIN.cummax = recomputed("The largest element up to here along the axis, and 
 EXPLAIN.cummin = recomputed("The smallest element up to here along the axis, and where it stands.");
 EXPLAIN.logcumsumexp = recomputed("The logarithm of the sum of the exponentials of all elements up to here.");
 EXPLAIN.unique = recomputed("The elements that differ, in order; where each element stands among them; how often each occurs.");
-EXPLAIN.contains = recomputed("Whether one of the elements equals the value.");

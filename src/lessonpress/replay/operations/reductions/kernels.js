@@ -104,7 +104,6 @@ op.unique = (x, sorted, inverse, counts, dim) => {
   if (counts) parts.push(nd([values.length], INT, Float64Array.from(values, (v) => numbers.filter((w) => w === v).length)));
   return parts.length > 1 ? parts : parts[0];
 };
-op.contains = (x, element) => nd([], BOOL, Float64Array.of(+[...flat(x)].includes(Number(element?.data ? flat(element)[0] : element))));
 
 // The places that sort a line, equals in their old order, NaN as the largest.
 export const sorting = (line, descending) => {

@@ -314,12 +314,6 @@ def unique(
     return kept if len(kept) > 1 else kept[0]
 
 
-@operation("contains")
-def contains(input: Array, element: Any) -> Any:
-    """Whether an element equals a value."""
-    return np.any(input == element)
-
-
 def _order(input: Array, dim: int, descending: bool) -> Array:
     """The places that sort `input` along `dim`, equals in their old order, NaN as the largest."""
     if not descending:
