@@ -5,11 +5,11 @@ import { fillPanels } from "./sliders.js";
 import { computing, indexPorts, layerPorts, live, now, stepOf, watchers } from "./state.js";
 
 const ways = [{ program: live.program, matrices: live.matrices, vectors: live.vectors, modules: live.modules }, ...live.ways];
-let taken = 0;
+let wayNow = 0;
 computing.takeWay = (id) => {
   const way = live.cases[id].way ?? 0;
-  if (way === taken) return;
-  taken = way;
+  if (way === wayNow) return;
+  wayNow = way;
   [stepOf, layerPorts].forEach((index) => Object.keys(index).forEach((key) => delete index[key]));
   Object.assign(live, ways[way]);
   indexPorts();
@@ -18,7 +18,7 @@ computing.takeWay = (id) => {
 let shown = "";
 watchers.push(() => {
   const shapes = Object.entries(caseData(now.id).inputs).map(([name, x]) => `${name}: ${x.shape}`);
-  const here = [taken, ...shapes].join("; ");
+  const here = [wayNow, ...shapes].join("; ");
   if (here === shown) return;
   shown = here;
   fillPanels();

@@ -32,7 +32,7 @@ class Draws:
         if torch.equal(self.before, after):
             return
         call["draws"] = []
-        again = AGAIN.get(title.rstrip("_"))
+        again = AGAIN.get(title)
         if again is None:
             return
         torch.default_generator.set_state(self.before)
@@ -41,7 +41,7 @@ class Draws:
             if noise is not None and torch.equal(torch.default_generator.get_state(), after):
                 call["draws"] = [values.take(noise)]
         except (TypeError, ValueError, RuntimeError, AttributeError):
-            pass  # called in another way than is known here: a draw that cannot be told from the result
+            pass  # called in another way than is known here: a draw that the result does not show
         finally:
             torch.default_generator.set_state(after)
 
@@ -85,7 +85,7 @@ def _normal_noise(mean: Any = 0.0, std: Any = 1.0, *rest: Any, out: Any, **_: An
 
 
 AGAIN: dict[str, Callable[..., Any]] = {
-    "dropout": _mask, "alpha_dropout": _mask, "dropout1d": _mask_channels, "dropout2d": _mask_channels,
+    "dropout": _mask, "dropout_": _mask, "alpha_dropout": _mask, "alpha_dropout_": _mask, "dropout1d": _mask_channels, "dropout2d": _mask_channels,
     "dropout3d": _mask_channels, "feature_dropout": _mask_channels, "gumbel_softmax": _softmax_noise,
     "multinomial": _choice_noise, "bernoulli": _coin_noise, "normal": _normal_noise,
 }  # fmt: skip

@@ -28,7 +28,7 @@ _FUNCTIONS = {"Dropout": "dropout", "Dropout1d": "dropout1d", "Dropout2d": "drop
 # A layer that needs to know nothing of its module but its weights, which the call names.
 UNREGISTERED: Module = {"class": "", "leaf": True, "parent": None, "params": {}, "source": None, "aliases": [],
                         "training": False, "parameters": {}, "buffers": {}}  # fmt: skip
-# The steps after 1 of a dtype, which rms_norm adds where it is told no other number.
+# The steps after 1 of a dtype, which rms_norm adds where it is given no other number.
 SMALLEST = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip

@@ -6,8 +6,8 @@ from lessonpress.worker.records import InsideStep, Struct
 
 NAMES = {
     "_softmax": "softmax", "_log_softmax": "log_softmax", "_unsafe_view": "reshape", "view": "reshape",
-    "detach": "alias", "lift_fresh": "alias", "squeeze_": "squeeze", "unsqueeze_": "unsqueeze", "unsafe_split": "split", "linalg_vector_norm": "norm",
-    "_to_copy": "to", "_reshape_alias": "reshape",
+    "_reshape_alias": "reshape", "detach": "alias", "lift_fresh": "alias", "squeeze_": "squeeze",
+    "unsqueeze_": "unsqueeze", "unsafe_split": "split", "linalg_vector_norm": "norm", "_to_copy": "to",
 }  # fmt: skip
 REDUCTIONS: tuple[Struct, ...] = ("none", "mean", "sum")
 OPTIONS = frozenset(["layout", "device", "pin_memory", "memory_format", "dtype", "non_blocking"])
@@ -24,7 +24,8 @@ def name_step(step: InsideStep) -> tuple[str, list[Struct], dict[str, Struct]]:
         at = 2 if name == "mse_loss" else 3
         args, kwargs = args[:at], {"reduction": REDUCTIONS[_whole(args[at]) if len(args) > at else 1]}
     if name == "slice":
-        dim, start, end, step_by = [*args[1:], *[0, None, None, 1][len(args) - 1 :]]
+        given: list[Struct] = [*args[1:], *[0, None, None, 1][len(args) - 1 :]]
+        dim, start, end, step_by = given
         end = None if isinstance(end, int) and end >= END else end
         whole: Struct = {"slice": [None, None, None]}
         return "getitem", [args[0], {"tuple": [*[whole] * _whole(dim), {"slice": [start, end, step_by]}]}], {}

@@ -78,7 +78,7 @@ def _list_read(call: Call) -> Iterator[Tree]:
 
 def _list_sources(leaf: Tree) -> Iterator[Source]:
     unknown: list[Source] = [["unknown", ""]]
-    yield from leaf.get("from", unknown)
+    yield from leaf.get("from") or unknown
     if "born" in leaf:
         yield leaf["born"]
 

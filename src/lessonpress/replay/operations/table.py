@@ -131,7 +131,7 @@ def resolve(name: str, args: Sequence[Value], kwargs: Named) -> Bound:
     inplace = name.endswith("_") and not name.endswith("__")
     base = plain_name(name.removesuffix("_")) if inplace else name
     if base in RANDOM:
-        raise Unsupported(f"{base} draws random numbers in a way that cannot be told from its result")
+        raise Unsupported(f"{base} draws random numbers in a way that its result does not show")
     given, named = list(args), _tidy_arguments(kwargs)
     if base in REWRITES:
         base, given, named = REWRITES[base](given, named)
@@ -231,7 +231,7 @@ def resolve_layer(
     Raises Unsupported when the table has no such leaf module or does not know one of its arguments.
     """
     if name in RANDOM:
-        raise Unsupported(f"{name} draws random numbers in a way that cannot be told from its result")
+        raise Unsupported(f"{name} draws random numbers in a way that its result does not show")
     row = TABLE.get(name)
     if row is None or not row.layer:
         raise Unsupported(f"pages do not know the layer {name}")

@@ -182,7 +182,8 @@ def explain_partly(manifest: Manifest, live: Live | None, recipe: Recipe) -> str
             names.append(f"“{prose.to_text(entry.label or entry.id)}”")
     if not names:
         return ""
-    uncovered = (manifest.get("replay") or {}).get("uncovered") or []
+    certificate = manifest.get("replay")
+    uncovered = certificate["uncovered"] if certificate else []
     why = f": {name_cause(uncovered)}" if uncovered else ""
     return f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}{why}"
 
