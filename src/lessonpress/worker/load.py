@@ -18,6 +18,12 @@ from .records import Place, Position, WorkerError
 from .rewriting import RewritingLoader
 
 
+SCRIPTED = (
+    "traced and scripted code keeps the dtypes of its constants: trace it with inputs of the run's dtype, or say "
+    "`dtype: float32` in the recipe's experiment"
+)
+
+
 class Refused(Exception):
     """The lesson's mistake, ready to be reported: what was seen, what was expected, and where."""
 
@@ -151,7 +157,11 @@ def describe_error(error: BaseException, stage: str, places: Places, context: st
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
     # The run's own copy of the folder is nobody's business: files are called by their names in the lesson.
     message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
-    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": "",
+    expected = ""
+    if "the TorchScript interpreter" in message:  # it adds the stack of whoever called, which is ours
+        message = message.strip().splitlines()[-1].partition("Error: ")[2] or message.strip().splitlines()[-1]
+        expected = SCRIPTED
+    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": expected,
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip
 
 

@@ -515,7 +515,7 @@ class Tracer:
             self.inside.pop()
             self.scopes.pop()
         with torch._C.DisableTorchFunction():
-            call["out"] = self.read(out if layer or not self.numbers else plain_numbers(out), None)
+            call["out"] = self.read(out, None)
         return out
 
     # -- how it is recorded -----------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class Builder:
 
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
-        if python_numbers.is_forgotten(call):
+        if python_numbers.gives_nothing(call):
             return
         bound = self._bound(call)
         name, args = bound.operation.name, _encode_arguments(self._with_numbers(number, call, bound))
@@ -215,7 +215,7 @@ class Builder:
         weights |= {name: self._encode(struct) for name, struct in call.get("beside", {}).items()}
         params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
-        row = TABLE.get(call["op"])
+        row = TABLE.get(plain_name(call["op"]))
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
         bound = resolve_layer(call["op"], weights, params, args, kwargs)
         options = {name: mark_number(value) for name, value in bound.args[1].items()}

@@ -13,7 +13,10 @@ from lessonpress.replay.operations.table import ALIASES, Rewritten, layer, opera
 Weights = Mapping[str, Array]
 Params = Mapping[str, Any]
 
-ALIASES.update(linalg_matmul="matmul", ger="outer", vdot="dot")
+ALIASES.update(
+    linalg_matmul="matmul", ger="outer", vdot="dot",
+    NonDynamicallyQuantizableLinear="Linear",  # the output layer of an attention
+)  # fmt: skip
 
 
 def _product(first: Array, second: Array) -> Any:
