@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -17,7 +18,7 @@ from .places import Places
 from .records import Place, Position, WorkerError
 from .rewriting import RewritingLoader
 
-
+PACKAGE = "lesson__package"  # no installed package can have this name
 SCRIPTED = (
     "traced and scripted code keeps the dtypes of its constants: trace it with inputs of the run's dtype, or say "
     "`dtype: float32` in the recipe's experiment"
@@ -126,13 +127,28 @@ def _import(folder: str, file: str) -> ModuleType:
     if len(parts) > 1 and os.path.exists(os.path.join(folder, *parts[:-1], "__init__.py")):
         return importlib.import_module(".".join(parts))
     if os.path.exists(os.path.join(folder, "__init__.py")):
-        # The folder itself is a package: give it a name that no installed package can have.
-        package = _load("lesson__package", os.path.join(folder, "__init__.py"), [folder])
+        # The folder itself is a package: give it a name.
+        package = _load(PACKAGE, os.path.join(folder, "__init__.py"), [folder])
         return importlib.import_module(f"{package.__name__}." + ".".join(parts))
+    if _imports_neighbours(os.path.join(folder, file)):
+        # `from .parts import …` without an __init__.py: the file's folder is taken for a package all the same.
+        sys.modules[PACKAGE] = ModuleType(PACKAGE)
+        sys.modules[PACKAGE].__path__ = [os.path.dirname(os.path.join(folder, file))]
+        return importlib.import_module(f"{PACKAGE}.{parts[-1]}")
     name = parts[-1]
     if name in sys.modules or importlib.machinery.PathFinder.find_spec(name) is not None:
         name = f"lesson__{name}"
     return _load(name, os.path.join(folder, file), None)
+
+
+def _imports_neighbours(path: str) -> bool:
+    """Whether a file imports with leading dots; a file that is no Python is reported when it is imported."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
 
 
 def _load(name: str, path: str, search: list[str] | None) -> ModuleType:

@@ -15,7 +15,7 @@ from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, pl
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
 
-TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # for the largest difference; half types get COARSE
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # for the largest difference; others get COARSE
 COARSE = 2e-2
 # These change a dtype, or nothing: what they do is read off the recorded dtypes.
 CASTS = frozenset([
@@ -42,6 +42,7 @@ class Builder:
     lost: dict[int, str] = field(default_factory=dict)  # calls that were not repeated
     uncovered: list[str] = field(default_factory=list)
     differences: list[float] = field(default_factory=list)
+    tolerances: dict[str, float] = field(default_factory=dict)  # by dtype: the largest difference that was allowed
     given: dict[str, int] = field(default_factory=dict)
     limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
     dtypes: dict[int, str] = field(default_factory=dict)  # by slot, as recorded
@@ -93,8 +94,9 @@ class Builder:
             self._do(Step(number, call["layer"], name, tuple(args), (), bound.inplace, guard, slack))
         self._look(beside, args)
         for slot, leaf in outputs:
-            self.limits[slot] = max(limit, self._precision(leaf["tensor"]))
             self.dtypes[slot] = self._dtype(leaf)
+            exact = precision.is_exact(bound, args, [self.dtypes[each] for each in read], self._dtype(leaf))
+            self.limits[slot] = limit if exact else max(limit, self._precision(leaf["tensor"]))
         if first and (bound.inplace or bound.operation.writes):
             self._taint(first[0][0])
         self._spread(bound, args, dict(zip(ports, (slot for slot, _ in outputs), strict=True)))
@@ -167,7 +169,10 @@ class Builder:
         if seen.dtype != expected.dtype:
             raise Unsupported(f"gives {seen.dtype}, {expected.dtype} was recorded")
         if off > self.limits[slot]:
-            raise Unsupported(f"differs from the record by {off:.2g}")
+            raise Unsupported(f"was computed and differs from the record by {off:.2g}")
+        if expected.dtype.kind == "f":
+            dtype = self.run["values"][number]["dtype"]
+            self.tolerances[dtype] = max(self.limits[slot], self.tolerances.get(dtype, 0.0))
         self.differences.append(off)
 
     def _bound(self, call: Call) -> Bound:

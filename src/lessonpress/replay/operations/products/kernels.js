@@ -87,6 +87,7 @@ op.linear = (x, weight, bias) => linear(x, weight, bias);
 op.bilinear = (x1, x2, weight, bias) => added(op.einsum("...i,oij,...j->...o", [x1, weight, x2]), bias);
 op.embedding = (x, weight, padding, maxNorm) => {
   if (maxNorm !== null) refuse("embedding with max_norm");
+  if (flat(x).some((id) => id < 0)) refuse("ids begin at 0");
   return reshape(taken(weight, 0, flat(x)), [...x.shape, weight.shape[1]]);
 };
 op.Linear = (w, p, x) => linear(x, w.weight, w.bias);

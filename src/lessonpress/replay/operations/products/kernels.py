@@ -158,6 +158,8 @@ def embedding(
     """
     if max_norm is not None:
         raise Unsupported("embedding with max_norm")
+    if input.size and not 0 <= input.min() <= input.max() < len(weight):
+        raise Unsupported(f"an id beyond the {len(weight)} of the table")
     return weight[input]
 
 
