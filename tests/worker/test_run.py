@@ -184,6 +184,7 @@ PIECES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("mode", ["eval", "train"])
 def test_pieces_made_by_torch_run_in_float64(lesson: Lesson, piece: str, mode: str) -> None:
@@ -198,6 +199,7 @@ def test_pieces_made_by_torch_run_in_float64(lesson: Lesson, piece: str, mode: s
     assert np.allclose(seen.value("output")[0], np.tanh(right) if piece == "traced" else right, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
 def test_traced_constants_of_another_dtype_are_a_mistake_of_the_lessons(lesson: Lesson) -> None:
     """In its own words and at its own line, without the stack of those who called it."""
     text = f"{HEAD}def turn(x):\n    return x @ torch.eye(3)\n\n\nclass Model(nn.Module):\n    def __init__(self):\n"
