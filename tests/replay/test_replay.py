@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import prune
 
 """
 
@@ -64,6 +65,40 @@ class Model(nn.Module):
         return a @ b, c
 """,
         {"x": [3, 3]},
+    ),
+    "weights": (
+        """
+class Symmetric(nn.Module):
+    def forward(self, w):
+        return w.triu() + w.triu(1).T
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3, 3))
+        self.line, self.lora, self.own = (nn.Linear(3, 3) for _ in range(3))
+        self.table = nn.Embedding(4, 3, max_norm=1.0)
+        self.bounded = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 3))
+        self.pruned = prune.l1_unstructured(nn.Linear(3, 3), "weight", 4)
+        nn.utils.parametrize.register_parametrization(self.own, "weight", Symmetric())
+    def forward(self, x):
+        y = torch.zeros(2, 3)
+        torch.mul(x, 2, out=y[0])       # `out=` through a view
+        F.normalize(x, dim=0, out=y[1])
+        z = x * 1
+        z.data = x * 2                  # another memory
+        late = z + 0
+        z.mul_(3)
+        with torch.no_grad():
+            self.w.set_(self.w.detach() * x)
+            self.line.weight.mul_(x)
+        self.lora.weight.data = self.lora.weight.data + torch.outer(x, x)
+        before = self.table.weight * 1
+        rows = self.table(torch.tensor([0, 2]))
+        given = torch.func.functional_call(self.lora, {"weight": torch.outer(x, x)}, (x,))
+        return (y * 1, late, z, self.w + 1, self.line(x), self.lora(x), given, rows, before, self.table.weight * x,
+                self.bounded(x), self.pruned(x), self.own(x))
+""",
+        {"x": [3]},
     ),
     "casts": (
         """

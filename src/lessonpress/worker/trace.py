@@ -176,6 +176,7 @@ class Tracer:
             with torch._C.DisableTorchFunction():
                 if title in REPLACING:
                     made, written = args[0], []
+                    self.values.forget(args[0])
                 else:
                     written = _written(title, touched, args, kwargs, out)
                     written += [tensor for tensor, copy in before if not same(tensor, copy)]
@@ -322,6 +323,7 @@ class Tracer:
         out = native(tensor, *args, **kwargs)
         with torch._C.DisableTorchFunction():
             self.flow.forget(tensor)
+            self.values.forget(tensor)
             self.flow.adopt_view(tensor)
         return out
 

@@ -23,6 +23,7 @@ CASTS = frozenset([
     "cpu",
 ])
 SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
+REPLACING = frozenset(["data_", "set_"])  # a tensor gets another memory
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
@@ -62,17 +63,29 @@ class Builder:
         try:
             if call["kind"] == "outside":
                 raise Unsupported("a tensor that comes from outside the recorded operations")
-            self._repeat(number, call)
+            if isinstance(call["kwargs"].get("out"), dict):
+                self._repeat_into(number, call)
+            else:
+                self._repeat(number, call)
         except REPLAY_ERRORS as error:
             reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
             self.lost[number] = call["layer"]
             self.uncovered.append(f"{call['layer']}: {reason}")
 
+    def _repeat_into(self, number: int, call: Call) -> None:
+        """A result that is written into a given tensor (`out=`): it arises, then it is copied."""
+        result, target = call["out"], call["kwargs"]["out"]
+        number_of_value = _require_tensor(result)
+        arisen: Struct = {"dict": [["result", {"tensor": number_of_value}]]}
+        self._repeat(number, {**call, "kwargs": {k: v for k, v in call["kwargs"].items() if k != "out"}, "out": arisen})
+        read: Struct = {"tensor": number_of_value, "from": [[number, "result"]]}
+        self._repeat(number, {**call, "op": "torch.copy_", "args": [target, read], "kwargs": {}})
+
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
         if python_numbers.gives_nothing(call):
             return
-        bound = self._bound(call)
+        bound = self._renormed(number, call, self._bound(call))
         name, args = bound.operation.name, _encode_arguments(self._with_numbers(number, call, bound))
         ports = [f"{number}:{path}" for path, _ in _find_tensors(call["out"])]
         outputs = [(self._slot(port), leaf) for port, (_, leaf) in zip(ports, _find_tensors(call["out"]), strict=True)]
@@ -102,6 +115,26 @@ class Builder:
         self._spread(bound, args, dict(zip(ports, (slot for slot, _ in outputs), strict=True)))
         for slot, leaf in outputs:
             self._compare(slot, leaf["tensor"])
+
+    def _renormed(self, number: int, call: Call, bound: Bound) -> Bound:
+        """An embedding with `max_norm` first shortens the rows that it is asked for, in the table itself."""
+        if bound.operation.name == "Embedding":
+            weights, options, ids = bound.args
+            table, given = weights["dict"]["weight"], options["dict"]
+            renorm, rest = given["max_norm"], (weights, {"dict": {**given, "max_norm": None}}, ids)
+            kind = given["norm_type"]
+        elif bound.operation.name == "embedding":
+            ids, table, padding, renorm, kind, *others = bound.args
+            rest = (ids, table, padding, None, kind, *others)
+        else:
+            return bound
+        if renorm is None:
+            return bound
+        step = resolve("embedding_renorm", [table, ids, renorm, kind], {})
+        self._do(Step(number, call["layer"], step.operation.name, tuple(_encode_arguments(step.args)), ()))
+        if any(slot in self.varying for slot in list_slots(ids)):
+            self.varying |= {table["slot"], *self._beside([table["slot"]])}
+        return Bound(bound.operation, tuple(rest), bound.inplace)
 
     def _dtype(self, leaf: Tree) -> str:
         return self.run["values"][leaf["tensor"]]["dtype"]
@@ -177,6 +210,8 @@ class Builder:
 
     def _bound(self, call: Call) -> Bound:
         """A call's row, with its arguments as a step holds them."""
+        if plain_name(call["op"]) in REPLACING:  # what the first tensor was before is read no more
+            return resolve("alias", [self._encode(arg) for arg in call["args"][1:]], {})
         args = [self._encode(arg) for arg in call["args"]]
         kwargs = {k: self._encode(v) for k, v in call["kwargs"].items() if k not in WITHOUT_EFFECT}
         if call["kind"] == "layer":
