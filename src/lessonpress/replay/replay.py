@@ -71,16 +71,19 @@ class Certificate:
     infinities of one sign are equal. `uncovered` says what could not be repeated and why, in the order of the run;
     what only follows from that is left out. `blocking` are those reasons for which nothing can be computed for other
     inputs: what is lost may decide how the rest runs.
+    `tolerances` says by the dtype of the values how far they were allowed to be off.
     """
 
     covered: bool
     max_difference: float | None
     uncovered: tuple[str, ...]
     blocking: tuple[str, ...] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> ReplayCertificate:
         """The certificate under the manifest's names."""
-        return {"covered": self.covered, "maxDifference": self.max_difference, "uncovered": list(self.uncovered)}
+        return {"covered": self.covered, "maxDifference": self.max_difference, "uncovered": list(self.uncovered),
+                "tolerances": dict(sorted(self.tolerances.items()))}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,8 @@ def replay_run(
         if call["kind"] != "module":
             builder.add(number, call)
     largest = max(builder.differences, default=None)
-    certificate = Certificate(not builder.lost, largest, tuple(builder.uncovered), tuple(builder.blocking))
+    certificate = Certificate(not builder.lost, largest, tuple(builder.uncovered), tuple(builder.blocking),
+                              builder.tolerances)  # fmt: skip
     return Replayed(builder.program(), certificate, builder.vague)
 
 
@@ -127,7 +131,11 @@ def certify_capture(replayed: Mapping[str, Replayed]) -> ReplayCertificate:
     certificates = [run.certificate for name, run in sorted(replayed.items(), key=lambda item: item[0] == "execution")]
     differences = [one.max_difference for one in certificates if one.max_difference is not None]
     uncovered = tuple(dict.fromkeys(reason for one in certificates for reason in one.uncovered))
-    return Certificate(all(one.covered for one in certificates), max(differences, default=None), uncovered).document()
+    tolerances: dict[str, float] = {}
+    for one in certificates:
+        tolerances |= {dtype: max(most, tolerances.get(dtype, 0.0)) for dtype, most in one.tolerances.items()}
+    covered, largest = all(one.covered for one in certificates), max(differences, default=None)
+    return Certificate(covered, largest, uncovered, (), tolerances).document()
 
 
 def choose_program(captured: Recorded, replayed: Mapping[str, Replayed]) -> ProgramDocument | None:

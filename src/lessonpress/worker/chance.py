@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from .records import Call
 from .values import Values
@@ -29,7 +31,7 @@ class Draws:
     def note(self, call: Call, title: str, args: Any, kwargs: Any, out: Any, values: Values) -> None:
         """Record the draws under `draws`: none, where it is not known how they were made."""
         after = torch.default_generator.get_state()
-        if torch.equal(self.before, after):
+        if np.array_equal(self.before.numpy(), after.numpy()):  # torch's own comparison would be seen by modes
             return
         call["draws"] = []
         again = AGAIN.get(title)
@@ -37,8 +39,10 @@ class Draws:
             return
         torch.default_generator.set_state(self.before)
         try:
-            noise = again(*args, out=out, **{key: value for key, value in kwargs.items() if key != "out"})
-            if noise is not None and torch.equal(torch.default_generator.get_state(), after):
+            named = {key: value for key, value in kwargs.items() if key != "out"}
+            with _disable_current_modes():
+                noise = again(*args, out=out, **named)
+            if noise is not None and np.array_equal(torch.default_generator.get_state().numpy(), after.numpy()):
                 call["draws"] = [values.take(noise)]
         except (TypeError, ValueError, RuntimeError, AttributeError):
             pass  # called in another way than is known here: a draw that the result does not show
@@ -85,8 +89,8 @@ def _normal_noise(mean: Any = 0.0, std: Any = 1.0, *rest: Any, out: Any, **_: An
 
 
 AGAIN: dict[str, Callable[..., Any]] = {
-    "dropout": _mask, "dropout_": _mask, "alpha_dropout": _mask, "alpha_dropout_": _mask, "dropout1d": _mask_channels, "dropout2d": _mask_channels,
-    "dropout3d": _mask_channels, "feature_dropout": _mask_channels, "gumbel_softmax": _softmax_noise,
+    "dropout": _mask, "dropout_": _mask, "alpha_dropout": _mask, "alpha_dropout_": _mask, "dropout1d": _mask_channels,
+    "dropout2d": _mask_channels, "dropout3d": _mask_channels, "gumbel_softmax": _softmax_noise,
     "multinomial": _choice_noise, "bernoulli": _coin_noise, "normal": _normal_noise,
 }  # fmt: skip
 # By the class of a leaf module, the function that it calls with its own `p`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -16,6 +17,12 @@ from torch import nn
 from .places import Places
 from .records import Place, Position, WorkerError
 from .rewriting import RewritingLoader
+
+PACKAGE = "lesson__package"  # no installed package can have this name
+SCRIPTED = (
+    "traced and scripted code keeps the dtypes of its constants: trace it with inputs of the run's dtype, or say "
+    "`dtype: float32` in the recipe's experiment"
+)
 
 
 class Refused(Exception):
@@ -120,13 +127,28 @@ def _import(folder: str, file: str) -> ModuleType:
     if len(parts) > 1 and os.path.exists(os.path.join(folder, *parts[:-1], "__init__.py")):
         return importlib.import_module(".".join(parts))
     if os.path.exists(os.path.join(folder, "__init__.py")):
-        # The folder itself is a package: give it a name that no installed package can have.
-        package = _load("lesson__package", os.path.join(folder, "__init__.py"), [folder])
+        # The folder itself is a package: give it a name.
+        package = _load(PACKAGE, os.path.join(folder, "__init__.py"), [folder])
         return importlib.import_module(f"{package.__name__}." + ".".join(parts))
+    if _imports_neighbours(os.path.join(folder, file)):
+        # `from .parts import …` without an __init__.py: the file's folder is taken for a package all the same.
+        sys.modules[PACKAGE] = ModuleType(PACKAGE)
+        sys.modules[PACKAGE].__path__ = [os.path.dirname(os.path.join(folder, file))]
+        return importlib.import_module(f"{PACKAGE}.{parts[-1]}")
     name = parts[-1]
     if name in sys.modules or importlib.machinery.PathFinder.find_spec(name) is not None:
         name = f"lesson__{name}"
     return _load(name, os.path.join(folder, file), None)
+
+
+def _imports_neighbours(path: str) -> bool:
+    """Whether a file imports with leading dots; a file that is no Python is reported when it is imported."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
 
 
 def _load(name: str, path: str, search: list[str] | None) -> ModuleType:
@@ -151,7 +173,11 @@ def describe_error(error: BaseException, stage: str, places: Places, context: st
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
     # The run's own copy of the folder is nobody's business: files are called by their names in the lesson.
     message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
-    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": "",
+    expected = ""
+    if "the TorchScript interpreter" in message:  # it adds the stack of whoever called, which is ours
+        message = message.strip().splitlines()[-1].partition("Error: ")[2] or message.strip().splitlines()[-1]
+        expected = SCRIPTED
+    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": expected,
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip
 
 

@@ -50,10 +50,17 @@ def watch_construction(places: Places, seen: Declared | None = None) -> Iterator
         nn.Module.__setstate__ = native_copy  # type: ignore[method-assign]
 
 
+def held(module: nn.Module, kind: str) -> dict[str, Any]:
+    """A module's own `_parameters`, `_buffers` or `_modules` by name, whatever its class calls its own attributes."""
+    own = module.__dict__.get(kind)
+    if own is None and isinstance(module, torch.jit.ScriptModule):
+        own = getattr(module, kind, None)  # a traced module keeps them elsewhere
+    return {name: each for name, each in own.items() if each is not None} if own else {}
+
+
 def children(module: nn.Module) -> dict[str, nn.Module]:
-    """A module's direct children by name, whatever its class calls its own attributes."""
-    inside = module.__dict__.get("_modules")
-    return {name: child for name, child in inside.items() if child is not None} if inside else {}
+    """A module's direct children by name."""
+    return held(module, "_modules")
 
 
 def is_leaf(module: nn.Module) -> bool:
@@ -66,10 +73,7 @@ def is_leaf(module: nn.Module) -> bool:
     home = _home_of_forward(module)
     if not home.startswith("torch.") or home == "torch.nn.utils.parametrizations":
         return False
-    inside = module.__dict__.get("_modules")
-    if not inside or isinstance(module, RECURRENT_OR_ATTENTION):
-        return True
-    return not children(module).keys() - {"parametrizations"}
+    return isinstance(module, RECURRENT_OR_ATTENTION) or not children(module).keys() - {"parametrizations"}
 
 
 def _home_of_forward(module: nn.Module) -> str:
@@ -90,7 +94,7 @@ def list_held(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     made = {name: value for name, value in own.items() if isinstance(value, torch.Tensor)}
     behind = {f"{name}_{part}" for name in made for part in MADE_FROM}
     for kind in ("_parameters", "_buffers"):
-        yield from ((n, tensor) for n, tensor in own.get(kind, {}).items() if tensor is not None and n not in behind)
+        yield from ((n, tensor) for n, tensor in held(module, kind).items() if n not in behind)
     yield from made.items()
     for child_name, child in children(module).items():
         if child_name != "parametrizations":
@@ -136,8 +140,8 @@ class ModelMap:
         """Parameters (`_parameters`) or buffers (`_buffers`) by full name, each tensor once."""
         seen: set[int] = set()
         for path, module in self.modules.items():
-            for name, tensor in module.__dict__.get(kind, {}).items():
-                if tensor is not None and id(tensor) not in seen:
+            for name, tensor in held(module, kind).items():
+                if id(tensor) not in seen:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), tensor
 
@@ -163,10 +167,9 @@ class ModelMap:
 def _own(module: nn.Module, kind: str, names: dict[int, str], leaf: bool) -> dict[str, str]:
     """A module's own tensors (and its children's, for the names that a leaf's kernel needs): local to full name."""
     out = {}
-    for name, tensor in module.__dict__.get(kind, {}).items():
-        if tensor is not None:
-            out[name] = names[id(tensor)]
-    if leaf and module.__dict__.get("_modules"):
+    for name, tensor in held(module, kind).items():
+        out[name] = names[id(tensor)]
+    if leaf:
         for child_name, child in children(module).items():
             below = _own(child, kind, names, is_leaf(child))
             out.update({f"{child_name}.{name}": full for name, full in below.items()})
@@ -222,8 +225,8 @@ def _signature(kind: type) -> dict[str, inspect.Parameter]:
 
 def _attribute(module: nn.Module, name: str) -> Any:
     if name == "bias" and not isinstance(getattr(module, name, None), bool):
-        held = {**module.__dict__.get("_parameters", {}), **getattr(module, "parametrizations", {})}
-        return (held.get("bias") is not None) if "bias" in held else _ABSENT
+        names = {**module.__dict__.get("_parameters", {}), **getattr(module, "parametrizations", {})}
+        return (names.get("bias") is not None) if "bias" in names else _ABSENT
     value = getattr(module, name, _ABSENT)
     return value if value is _ABSENT else _plain(value)
 

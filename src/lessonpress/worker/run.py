@@ -161,7 +161,7 @@ class _One:
         seed(run["seed"])
         with reporting(self.places, "build", run["id"], None), modules.watch_construction(self.places) as declared:
             model = self.kind(**inputs.from_json(run["args"]))
-        switch(model, run["mode"])
+            switch(model, run["mode"])
         with reporting(self.places, "parameters", run["id"], None):
             initial = self._prepared(model)
         with reporting(self.places, "inputs", run["id"], None):
@@ -228,8 +228,13 @@ class _One:
 
 def switch(model: nn.Module, mode: str) -> None:
     """Put a model into `train` or `eval` mode, where its author has not given the word another meaning."""
-    if callable(getattr(model, "train", None)):
+    if not callable(getattr(model, "train", None)):
+        return
+    try:
         model.train(mode == "train")
+    except NotImplementedError:  # an exported program was fixed in one mode when it was exported
+        for module in model.modules():
+            module.training = mode == "train"
 
 
 def bind_inputs(model: nn.Module, given: list[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:

@@ -187,6 +187,7 @@ class Tracer:
             with torch._C.DisableTorchFunction():
                 if title in REPLACING:
                     made, written = args[0], []
+                    self.values.forget(args[0])
                 else:
                     written = _written(title, touched, args, kwargs, out)
                     written += [tensor for tensor, copy in before if not same(tensor, copy)]
@@ -338,6 +339,7 @@ class Tracer:
         out = native(tensor, *args, **kwargs)
         with torch._C.DisableTorchFunction():
             self.flow.forget(tensor)
+            self.values.forget(tensor)
             self.flow.adopt_view(tensor)
         return out
 
@@ -545,7 +547,7 @@ class Tracer:
             self.inside.pop()
             self.scopes.pop()
         with torch._C.DisableTorchFunction():
-            call["out"] = self.read(out if layer or not self.numbers else plain_numbers(out), None)
+            call["out"] = self.read(out, None)
         return out
 
     # -- how it is recorded -----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, pl
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
 
-TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # for the largest difference; half types get COARSE
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # for the largest difference; others get COARSE
 COARSE = 2e-2
 # These change a dtype, or nothing: what they do is read off the recorded dtypes.
 CASTS = frozenset([
@@ -30,6 +30,7 @@ UNREGISTERED: Module = {"class": "", "leaf": True, "parent": None, "params": {},
                         "training": False, "parameters": {}, "buffers": {}}  # fmt: skip
 # The steps after 1 of a dtype, which rms_norm adds where it is given no other number.
 SMALLEST = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
+REPLACING = frozenset(["data_", "set_"])  # a tensor gets another memory
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
@@ -53,6 +54,7 @@ class Builder:
     number: int = 0  # of the call that is repeated now
     shifted: bool = False  # a draw before may have taken another number of random numbers
     differences: list[float] = field(default_factory=list)
+    tolerances: dict[str, float] = field(default_factory=dict)  # by dtype: the largest difference that was allowed
     given: dict[str, int] = field(default_factory=dict)
     limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
     dtypes: dict[int, str] = field(default_factory=dict)  # by slot, as recorded
@@ -83,7 +85,10 @@ class Builder:
                 raise Unsupported("a tensor comes from outside the recorded operations")
             if drawn_after:
                 raise Unsupported("random numbers are drawn after others whose count depends on the data")
-            self._repeat(number, call)
+            if isinstance(call["kwargs"].get("out"), dict):
+                self._repeat_into(number, call)
+            else:
+                self._repeat(number, call)
         except REPLAY_ERRORS as error:
             del self.steps[before:]
             if not ((fixed and self._keep(number, call)) or self._open(number, call)):
@@ -179,11 +184,20 @@ class Builder:
             return False
         return True
 
+    def _repeat_into(self, number: int, call: Call) -> None:
+        """A result that is written into a given tensor (`out=`): it arises, then it is copied."""
+        result, target = call["out"], call["kwargs"]["out"]
+        number_of_value = _require_tensor(result)
+        arisen: Struct = {"dict": [["result", {"tensor": number_of_value}]]}
+        self._repeat(number, {**call, "kwargs": {k: v for k, v in call["kwargs"].items() if k != "out"}, "out": arisen})
+        read: Struct = {"tensor": number_of_value, "from": [[number, "result"]]}
+        self._repeat(number, {**call, "op": "torch.copy_", "args": [target, read], "kwargs": {}})
+
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
-        if python_numbers.is_forgotten(call):
+        if python_numbers.gives_nothing(call):
             return
-        bound = self._bound(call)
+        bound = self._renormed(number, call, self._bound(call))
         name, args = bound.operation.name, _encode_arguments(self._with_numbers(number, call, bound))
         ports = [f"{number}:{path}" for path, _ in _find_tensors(call["out"])]
         outputs = [(self._slot(port), leaf) for port, (_, leaf) in zip(ports, _find_tensors(call["out"]), strict=True)]
@@ -205,13 +219,34 @@ class Builder:
             self._do(Step(number, call["layer"], name, tuple(args), (), bound.inplace, guard, slack))
         self._look(beside, args)
         for slot, leaf in outputs:
-            self.limits[slot] = max(limit, self._precision(leaf["tensor"]))
             self.dtypes[slot] = self._dtype(leaf)
+            exact = precision.is_exact(bound, args, [self.dtypes[each] for each in read], self._dtype(leaf))
+            self.limits[slot] = limit if exact else max(limit, self._precision(leaf["tensor"]))
         if first and (bound.inplace or bound.operation.writes):
             self._taint(first[0][0])
         self._spread(bound, args, dict(zip(ports, (slot for slot, _ in outputs), strict=True)))
         for slot, leaf in outputs:
             self._compare(slot, leaf["tensor"])
+
+    def _renormed(self, number: int, call: Call, bound: Bound) -> Bound:
+        """An embedding with `max_norm` first shortens the rows that it is asked for, in the table itself."""
+        if bound.operation.name == "Embedding":
+            weights, options, ids = bound.args
+            table, given = weights["dict"]["weight"], options["dict"]
+            renorm, rest = given["max_norm"], (weights, {"dict": {**given, "max_norm": None}}, ids)
+            kind = given["norm_type"]
+        elif bound.operation.name == "embedding":
+            ids, table, padding, renorm, kind, *others = bound.args
+            rest = (ids, table, padding, None, kind, *others)
+        else:
+            return bound
+        if renorm is None:
+            return bound
+        step = resolve("embedding_renorm", [table, ids, renorm, kind], {})
+        self._do(Step(number, call["layer"], step.operation.name, tuple(_encode_arguments(step.args)), ()))
+        if any(slot in self.varying for slot in list_slots(ids)):
+            self.varying |= {table["slot"], *self._beside([table["slot"]])}
+        return Bound(bound.operation, tuple(rest), bound.inplace)
 
     def _dtype(self, leaf: Tree) -> str:
         return self.run["values"][leaf["tensor"]]["dtype"]
@@ -286,11 +321,16 @@ class Builder:
         if seen.dtype != expected.dtype:
             raise Unsupported(f"gives {seen.dtype}, {expected.dtype} was recorded")
         if off > self.limits[slot]:
-            raise Unsupported(f"differs from the record by {off:.2g}")
+            raise Unsupported(f"was computed and differs from the record by {off:.2g}")
+        if expected.dtype.kind == "f":
+            dtype = self.run["values"][number]["dtype"]
+            self.tolerances[dtype] = max(self.limits[slot], self.tolerances.get(dtype, 0.0))
         self.differences.append(off)
 
     def _bound(self, call: Call) -> Bound:
         """A call's row, with its arguments as a step holds them."""
+        if plain_name(call["op"]) in REPLACING:  # what the first tensor was before is read no more
+            return resolve("alias", [self._encode(arg) for arg in call["args"][1:]], {})
         if call["op"] == "torch.data_":  # the tensor looks at other memory from now on
             return resolve("alias", [self._encode(call["args"][1])], {})
         if plain_name(call["op"]) in CASTS and call["kind"] == "op" and not python_numbers.leaves_tensors(call):
@@ -384,7 +424,7 @@ class Builder:
         weights |= {name: self._encode(struct) for name, struct in call.get("beside", {}).items()}
         params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
-        row = TABLE.get(call["op"])
+        row = TABLE.get(plain_name(call["op"]))
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
         packed = bool(args) and isinstance(args[0], list)  # a packed sequence, in its parts
         args = [*args[0], *args[1:]] if packed else args

@@ -27,8 +27,10 @@ VALUES = frozenset([
 ])  # fmt: skip
 
 
-def is_forgotten(call: Call) -> bool:
-    """Whether a call is only there for its number: a Python number that nothing used."""
+def gives_nothing(call: Call) -> bool:
+    """Whether nothing came of a call: a Python number that nothing used, or a layer that only looks at its inputs."""
+    if call["kind"] == "layer":
+        return not any(_is_tensor(leaf) for _, leaf in recorded.leaves(call["out"]))
     return call["kind"] == "op" and call["out"] is None and not call["args"]
 
 

@@ -232,7 +232,7 @@ def resolve_layer(
     """
     if name in RANDOM:
         raise Unsupported(f"{name} draws random numbers in a way that its result does not show")
-    row = TABLE.get(name)
+    row = TABLE.get(ALIASES.get(name, name))
     if row is None or not row.layer:
         raise Unsupported(f"pages do not know the layer {name}")
     return Bound(row, _bind_arguments(row, [dict(weights), {**row.options, **params}, *args], dict(kwargs)))

@@ -94,16 +94,19 @@ const wholePower = (a, b) => {
 // Bits of integers up to 2 ** 53, which are wider than JavaScript's own bit operators.
 const bits = (f) => (a, b) => Number(BigInt.asIntN(64, f(BigInt(a), BigInt(b))));
 
+// Whole numbers cannot be divided by zero.
+const divided = (f, input, other) => same(kindOf(input, other) === FLOAT ? f : (a, b) => (b ? f(a, b) : refuse("a whole number is divided by zero")), input, other);
+
 op.add = (input, other, alpha) => map(kindOf(input, other), (a, b) => a + alpha * b, input, other);
 op.sub = (input, other, alpha) => map(kindOf(input, other), (a, b) => a - alpha * b, input, other);
 op.mul = (input, other) => same((a, b) => a * b, input, other);
 op.div = (input, other, mode) => {
   if (mode === null) return real((a, b) => a / b, input, other);
-  return same(mode === "floor" ? floorDivide : (a, b) => Math.trunc(a / b), input, other);
+  return divided(mode === "floor" ? floorDivide : (a, b) => Math.trunc(a / b), input, other);
 };
-op.floor_divide = (input, other) => same(floorDivide, input, other);
-op.remainder = (input, other) => same(modulo, input, other);
-op.fmod = (input, other) => same((a, b) => a % b, input, other);
+op.floor_divide = (input, other) => divided(floorDivide, input, other);
+op.remainder = (input, other) => divided(modulo, input, other);
+op.fmod = (input, other) => divided((a, b) => a % b, input, other);
 op.pow = (input, exponent) => same(kindOf(input, exponent) === FLOAT ? power : wholePower, input, exponent);
 op.float_power = (input, exponent) => real(power, input, exponent);
 op.logaddexp = (input, other) =>

@@ -41,6 +41,17 @@ def each(function: Callable[[float], float]) -> Callable[[Array], Array]:
     return lambda x: np.asarray(np.vectorize(function, otypes=[np.float64])(x), dtype=np.float64)
 
 
+def _without_zero(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A division that torch refuses (here Unsupported) where whole numbers are divided by zero."""
+
+    def divided(input: Any, other: Any) -> Any:
+        if np.result_type(np.asarray(input), np.asarray(other)).kind in "ib" and np.any(np.equal(other, 0)):
+            raise Unsupported("a whole number is divided by zero")
+        return function(input, other)
+
+    return divided
+
+
 erf, erfc = each(math.erf), each(math.erfc)
 
 for _name in [
@@ -70,14 +81,16 @@ _unary("isfinite", np.isfinite)
 _unary("logical_not", np.logical_not)
 _unary("bitwise_not", np.invert, np.asarray)
 
-for _name, _function in {
-    "mul": np.multiply, "floor_divide": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod,
+_PAIRS: dict[str, Callable[[Any, Any], Any]] = {
+    "mul": np.multiply, "floor_divide": _without_zero(np.floor_divide), "remainder": _without_zero(np.remainder),
+    "fmod": _without_zero(np.fmod),
     "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
     "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _function in _PAIRS.items():
     _binary(_name, _function)
 _binary("logaddexp", lambda a, b: np.logaddexp(real(a), real(b)))
 _binary("atan2", lambda a, b: np.arctan2(real(a), real(b)))
@@ -107,12 +120,12 @@ def rsub(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """`input / other`, always a float unless rounded (`floor`, or `trunc` towards zero)."""
     if rounding_mode == "floor":
-        return np.floor_divide(input, other)
+        return _without_zero(np.floor_divide)(input, other)
     quotient = np.true_divide(input, other)
     if rounding_mode is None:
         return quotient
     whole = np.result_type(np.asarray(input), np.asarray(other)).kind in "ib"
-    return cast(quotient, "int64") if whole else np.trunc(quotient)
+    return _without_zero(lambda *_: cast(quotient, "int64"))(input, other) if whole else np.trunc(quotient)
 
 
 @operation("pow")
