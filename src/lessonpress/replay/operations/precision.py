@@ -31,7 +31,8 @@ GROWING = frozenset([
     "bitwise_left_shift", "addcmul",
 ])  # fmt: skip
 MOVES = frozenset([
-    "alias", "clone", "contiguous", "rounded", "wrapped", "cast", "amax", "amin", "max", "min", "sort", "topk", "tolist",
+    "alias", "clone", "contiguous", "rounded", "wrapped", "cast", "amax", "amin", "max", "min", "sort", "topk",
+    "tolist",
 ])  # fmt: skip
 
 
