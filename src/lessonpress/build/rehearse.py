@@ -60,7 +60,7 @@ def read_answer(answer: Any) -> Rehearsed:
         raise capture.Malformed("other keys than it should have")
     texts, error = isinstance, answer["error"]
     good = (
-        (error is None or isinstance(error, dict))
+        answer["ended"] in range(256) and (error is None or isinstance(error, dict))
         and _maps(answer["results"], lambda run: isinstance(run, list) and all(texts(sha, str) for sha in run))
         and _maps(answer["drawn"], lambda run: _maps(run, lambda sha: texts(sha, str)))
         and isinstance(answer["asked"], list)

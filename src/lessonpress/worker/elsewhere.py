@@ -17,7 +17,9 @@ from typing import Any
 AWAY = 400 * 86400 + 7 * 3600 + 13 * 60 + 17  # seconds: another year, another day of the week, another hour
 CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")  # and, in nanoseconds, their `…_ns`
 OF_A_MOMENT = ("localtime", "gmtime", "ctime", "strftime", "asctime")  # that they are given, or of now
+ASIDE = 16 * 1_000_003  # bytes
 FURTHER = 7919  # processes
+SIZES = (*range(0, 513, 16), 640, 768, 1024, 1 << 12, 1 << 14, 1 << 16, 1 << 18)  # bytes; Python keeps objects apart by 16
 KEPT = 20  # calls are noted
 _FORMAT = 1  # the arguments of strftime before the moment
 _ballast: list[object] = []
@@ -49,14 +51,15 @@ def move(folder: str, allocate: Callable[[int], object] = bytearray) -> Noted:
     that the lesson in `folder` makes from now on.
     """
     # A few of each size: what comes later lies elsewhere. How many is by chance, so no two runs are alike.
-    for size in (*range(16, 1025, 16), 1 << 12, 1 << 14, 1 << 16, 1 << 18):
-        count = 8 + os.urandom(1)[0] % 25
+    for size, chance in zip(SIZES, os.urandom(len(SIZES)), strict=True):
+        count = 8 + chance % 25
         _ballast.extend(bytes(size) for _ in range(count))
         _ballast.extend(allocate(size) for _ in range(count if size < 1 << 12 else 2))
     _ballast.extend(object() for _ in range(64 + os.urandom(1)[0]))
     noted = Noted(folder)
     _move_clocks(noted)
-    _watch(noted, builtins, "id", "id")
+    # What was freed in the same order may lie at the same address all the same.
+    _watch(noted, builtins, "id", "id", lambda address: address + ASIDE)
     _watch(noted, os, "urandom", "os.urandom")
     for name in ("getpid", "getppid"):  # in a namespace of its own, every first process has the same number
         _watch(noted, os, name, f"os.{name}", lambda number: number + FURTHER)

@@ -10,6 +10,8 @@ variants recorded, by id. With one argument, a bundle's folder, it repeats that 
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 from typing import Any
 
@@ -20,6 +22,9 @@ def load() -> None:
     """Import torch and settle it: what every lesson needs, and no lesson changes."""
     from . import rehearsal, run  # noqa: F401  # the former for the request that comes after the run
 
+    for name in ("numpy.random", "safetensors.torch"):  # what a run, or a reader's run.py, asks for only later
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     run.settle()
 
 

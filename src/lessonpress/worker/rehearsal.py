@@ -9,7 +9,9 @@ address.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib.util
 import json
 import os
 import runpy
@@ -41,6 +43,7 @@ from .places import Places
 from .records import Plan, Recorded, Rehearsed
 
 OWN = Path(__file__).parent
+BUNDLED = "lesson_worker"  # what compare.py calls the package of the bundle's `worker/`
 LOADED = (run, recorded, judge, prepare, training)  # what compare.py asks for; each has loaded all that it needs
 
 
@@ -51,38 +54,61 @@ def rehearse(channel: confine.Channel) -> None:
     noted = elsewhere.move(folder, lambda size: torch.empty(size, dtype=torch.uint8))
     plan: Plan = json.loads(Path(folder, "plan.json").read_text(encoding="utf-8"))
     results: dict[str, list[str]] = {}
-    take_loaded(folder)
-    run.run_plan = _watched(run.run_plan, results)
+    kinds: list[type[torch.nn.Module]] = []
+    with contextlib.suppress(Exception):  # what cannot be imported cannot be for run.py either, which says so
+        runs, loads = take_worker(folder)
+        runs.run_plan, loads.import_class = _watched(runs, results), _kept(loads.import_class, kinds)
     ended, error = _run_script(folder)
-    drawn = {} if error or ended else draw_weights(plan, folder)
+    drawn = draw_weights(plan, kinds[0]) if kinds and not (error or ended) else {}
     asked = noted.listed()
     answer: Rehearsed = {"ended": ended, "error": error, "results": results, "drawn": drawn, "asked": asked}
     channel.say(answer)
     channel.end()
 
 
-def take_loaded(folder: str) -> None:
-    """Let the modules of the bundle's `worker/` be those of this process, where all of them are the same bytes."""
+def take_worker(folder: str) -> tuple[Any, Any]:
+    """The modules `run` and `load` that compare.py will find.
+
+    Those of this process are taken for the bundle's where all files of its `worker/` are the same bytes.
+    """
     shipped = {path.name: path.read_bytes() for path in Path(folder, "worker").iterdir()}
     if shipped != {path.name: path.read_bytes() for path in OWN.glob("*.py") if path.name not in NOT_SHIPPED}:
-        return  # those of the bundle are then loaded, as for a reader
+        file = os.path.join(folder, "worker", "__init__.py")
+        spec = importlib.util.spec_from_file_location(BUNDLED, file, submodule_search_locations=[
+            os.path.dirname(file)])  # fmt: skip
+        assert spec
+        sys.modules[BUNDLED] = importlib.util.module_from_spec(spec)
+        run_module, load_module = (importlib.import_module(f"{BUNDLED}.{name}") for name in ("run", "load"))
+        return run_module, load_module
     for name, module in list(sys.modules.items()):
         home, _, last = name.rpartition(".")
         if home == __package__ and f"{last}.py" in shipped:
-            sys.modules[f"lesson_worker.{last}"] = module
+            sys.modules[f"{BUNDLED}.{last}"] = module
+    return run, load
 
 
-def _watched(native: Any, results: dict[str, list[str]]) -> Any:
+def _watched(runs: Any, results: dict[str, list[str]]) -> Any:
     """`run_plan`, of whose runs the results are digested. Not the one by torch's own initialisers: it only informs."""
+    native = runs.run_plan
+
     def run_plan(*given: Any, **named: Any) -> Recorded:
         if named.get("native"):
-            raise run.Failed({"stage": "build", "run": None, "type": "Refused", "message": "left out", "place": None,
-                              "expected": "", "code": None, "context": None})  # fmt: skip
+            raise runs.Failed({"stage": "build", "run": None, "type": "Refused", "message": "left out", "place": None,
+                               "expected": "", "code": None, "context": None})  # fmt: skip
         made: Recorded = native(*given, **named)
         results.update(recorded.digest_results(made))
         return made
 
     return run_plan
+
+
+def _kept(native: Any, kinds: list[type[torch.nn.Module]]) -> Any:
+    """`import_class`, whose results are kept: the lesson's files need not be imported once more."""
+    def import_class(*given: Any) -> type[torch.nn.Module]:
+        kinds.append(native(*given))
+        return kinds[-1]
+
+    return import_class
 
 
 def _run_script(folder: str) -> tuple[int, Any]:
@@ -101,9 +127,8 @@ def _run_script(folder: str) -> tuple[int, Any]:
     return 0, None
 
 
-def draw_weights(plan: Plan, folder: str) -> dict[str, dict[str, str]]:
+def draw_weights(plan: Plan, kind: type[torch.nn.Module]) -> dict[str, dict[str, str]]:
     """By run, digests of the weights that its seed draws: stored ones hide what a constructor takes from a clock."""
-    kind = load.import_class(folder, plan["model"]["file"], plan["model"]["class"])
     drawn: dict[str, dict[str, str]] = {}
     made: dict[str, dict[str, str]] = {}
     for one in plan["runs"]:
