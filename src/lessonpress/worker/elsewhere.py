@@ -19,7 +19,8 @@ CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")  #
 OF_A_MOMENT = ("localtime", "gmtime", "ctime", "strftime", "asctime")  # that they are given, or of now
 ASIDE = 16 * 1_000_003  # bytes
 FURTHER = 7919  # processes
-SIZES = (*range(0, 513, 16), 640, 768, 1024, 1 << 12, 1 << 14, 1 << 16, 1 << 18)  # bytes; Python keeps objects apart by 16
+# Bytes; Python keeps objects apart by 16.
+SIZES = (*range(0, 513, 16), 640, 768, 1024, 1 << 12, 1 << 14, 1 << 16, 1 << 18)
 KEPT = 20  # calls are noted
 _FORMAT = 1  # the arguments of strftime before the moment
 _ballast: list[object] = []
@@ -32,12 +33,14 @@ class Noted:
         self.prefix = os.path.join(os.path.realpath(folder), "")
         self.calls: dict[tuple[str, int, str], None] = {}
 
-    def note(self, name: str, depth: int = 2) -> None:
-        """Note a call where a line of the lesson's own made it."""
+    def note(self, name: str, depth: int = 2) -> bool:
+        """Note a call where a line of the lesson's own made it; whether one did."""
         frame = sys._getframe(depth)
         file = frame.f_code.co_filename
-        if file.startswith(self.prefix) and len(self.calls) < KEPT:
+        own = file.startswith(self.prefix)
+        if own and len(self.calls) < KEPT:
             self.calls[file[len(self.prefix) :].replace(os.sep, "/"), frame.f_lineno, name] = None
+        return own
 
     def listed(self) -> list[tuple[str, int, str]]:
         """The file, the line, and the name of each call."""
@@ -58,21 +61,24 @@ def move(folder: str, allocate: Callable[[int], object] = bytearray) -> Noted:
     _ballast.extend(object() for _ in range(64 + os.urandom(1)[0]))
     noted = Noted(folder)
     _move_clocks(noted)
-    # What was freed in the same order may lie at the same address all the same.
-    _watch(noted, builtins, "id", "id", lambda address: address + ASIDE)
+    # What was freed in the same order may lie at the same address all the same. Libraries keep what they know by it.
+    _watch(noted, builtins, "id", "id", lambda address: address + ASIDE, everybody=False)
     _watch(noted, os, "urandom", "os.urandom")
     for name in ("getpid", "getppid"):  # in a namespace of its own, every first process has the same number
-        _watch(noted, os, name, f"os.{name}", lambda number: number + FURTHER)
+        _watch(noted, os, name, f"os.{name}", lambda number: number + FURTHER, everybody=False)
     return noted
 
 
-def _watch(noted: Noted, module: Any, name: str, called: str, away: Callable[[Any], Any] = lambda value: value) -> None:
-    """Note the calls of a function, and change what it gives."""
+def _watch(
+    noted: Noted, module: Any, name: str, called: str, away: Callable[[Any], Any] = lambda value: value, *,
+    everybody: bool = True,
+) -> None:  # fmt: skip
+    """Note the calls of a function, and change what it gives: to everybody, or to the lesson's own lines."""
     native = getattr(module, name)
 
     def function(*given: Any, **named: Any) -> Any:
-        noted.note(called)
-        return away(native(*given, **named))
+        value = native(*given, **named)
+        return away(value) if noted.note(called) or everybody else value
 
     setattr(module, name, function)
 
