@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,9 @@ def ask_torch(lesson: TruthLesson, folder: Path, inputs: Moves) -> tuple[np.ndar
             "parameters": {}, "inputs": specs}  # fmt: skip
     plan: Any = {"runs": [case], "model": {"file": "model.py", "class": "Net"}}
     try:
-        captured = run.run_plan(plan, str(folder))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what torch says of `float(tensor)` is said to the curator
+            captured = run.run_plan(plan, str(folder))
     except run.Failed:
         return None
     one = captured["runs"]["one"]

@@ -55,7 +55,8 @@ def _check_history(config: Config, folder: Path) -> Iterator[Fault]:
         return  # `integrity` reports it
     source = (config.lesson(folder.name) / "lesson.yaml").is_file()
     if not source and not lesson_history.get("retired"):
-        yield Fault(at, "the lesson's source is gone", f"Bring it back, or type: lessonpress retire {folder.name}")
+        yield Fault(at, "the lesson's source is gone",
+                    f"Bring it back, or type: lessonpress retire {folder.name} --note REASON")  # fmt: skip
     if source and lesson_history.get("retired"):
         yield Fault(at, "the lesson is retired, but it has a source", "Publish it again, or remove the source.")
     yield from _check_reasons(folder, lesson_history, at)
@@ -91,7 +92,9 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
     if not git.has_commits(results):
         return
     for kind, name in git.list_changes(results):
-        if REVISION.fullmatch(name):
+        if match := REVISION.fullmatch(name):
+            if kind == "D" and _find_removal(results, match[1], match[2]):
+                continue
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):
@@ -102,12 +105,39 @@ def _checkout_command(path: Path) -> str:
     return f"git checkout HEAD -- {shlex.quote(str(path))}"
 
 
+def _find_removal(results: Path, slug: str, revision: str) -> bool:
+    """Whether a lesson's history says that a revision was taken away, and why."""
+    try:
+        past = history.read_history(results / "models" / slug, slug)
+    except LessonError:
+        return False  # `integrity` reports it
+    return history.find_removal(past, revision) is not None
+
+
 def _continues_commit(results: Path, name: str) -> bool:
-    """Whether a history still begins with the committed events: a history only grows."""
+    """Whether a history still begins with the committed events, but for those that were removed with a reason."""
     old = git.read_at_head(results, results / name)
     try:
-        new = canonical_json.read(results / name)["revisions"]
-        before = canonical_json.loads(old or b"{}")["revisions"]
+        now, then = canonical_json.read(results / name), canonical_json.loads(old or b"{}")
+        if [one for one in then.get("withdrawn", []) if one not in now.get("withdrawn", [])]:
+            return False
+        gone = {one["revision"] for one in _list_removals(now)} - {one["revision"] for one in _list_removals(then)}
+        before = [event for event in then["revisions"] if event["revision"] not in gone]
+        here = now["revisions"]
     except (OSError, *integrity.READ_ERRORS):
         return False
-    return bool(new[: len(before)] == before)
+    if not gone:
+        return bool(here[: len(before)] == before)
+    # What came between two events is gone: what followed it is compared with another one now, or says nothing new.
+    before = [event for at, event in enumerate(before) if not at or before[at - 1]["revision"] != event["revision"]]
+    return [_identify(event) for event in here[: len(before)]] == [_identify(event) for event in before]
+
+
+def _list_removals(document: history.Document) -> list[history.Document]:
+    """What a history says was taken away, and why."""
+    return [*document.get("withdrawn", []), *document.get("dropped", [])]
+
+
+def _identify(event: history.Document) -> tuple[str, str, str | None]:
+    """An event without its reasons, which compare it with the one before."""
+    return event["revision"], event["publishedAt"], event["note"]

@@ -17,6 +17,7 @@ from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
 from lessonpress.replay.operations.builder import (
     COARSE,
+    CONTRADICTED,
     TOLERANCE,
     Builder,
     list_given_values,
@@ -27,7 +28,8 @@ from lessonpress.worker import recorded
 from lessonpress.worker.records import Module, Recorded, Run
 
 __all__ = [
-    "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays", "list_played_runs",
+    "CONTRADICTED", "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays",
+    "list_played_runs",
     "make_live_program", "measure_difference", "replay_run", "replay_runs",
 ]  # fmt: skip
 

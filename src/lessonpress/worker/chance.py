@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
@@ -31,7 +30,7 @@ class Draws:
     def note(self, call: Call, title: str, args: Any, kwargs: Any, out: Any, values: Values) -> None:
         """Record the draws under `draws`: none, where it is not known how they were made."""
         after = torch.default_generator.get_state()
-        if np.array_equal(self.before.numpy(), after.numpy()):  # torch's own comparison would be seen by modes
+        if _same(self.before, after):
             return
         call["draws"] = []
         again = AGAIN.get(title)
@@ -42,12 +41,20 @@ class Draws:
             named = {key: value for key, value in kwargs.items() if key != "out"}
             with _disable_current_modes():
                 noise = again(*args, out=out, **named)
-            if noise is not None and np.array_equal(torch.default_generator.get_state().numpy(), after.numpy()):
+            if noise is not None and _same(torch.default_generator.get_state(), after):
                 call["draws"] = [values.take(noise)]
         except (TypeError, ValueError, RuntimeError, AttributeError):
             pass  # called in another way than is known here: a draw that the result does not show
         finally:
             torch.default_generator.set_state(after)
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two states are equal; modes of the author's do not see the comparison."""
+    if torch._C._len_torch_dispatch_stack():
+        with _disable_current_modes():
+            return torch.equal(one, other)
+    return torch.equal(one, other)
 
 
 def _empty(like: Tensor, shape: Any = None) -> Tensor:

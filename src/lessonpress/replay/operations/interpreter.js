@@ -172,7 +172,7 @@ const guard = (step, result) => {
   const seen = Array.from(flat(result));
   const held = [step.guard].flat(Infinity).map((v) => Number(v !== null && typeof v === "object" ? v.float : v));
   if (seen.length !== held.length || !seen.every((v, i) => near(v, held[i]))) {
-    refuse(`${step.layer}: Python goes on with this value, and it is another than the recorded one`);
+    refuse(`${step.layer}: what Python reads here is another than the recorded one`);
   }
 };
 // Repeats a recorded program. `inputs` and `tensors` map names to arrays; the result maps every port ("input:state",

@@ -182,9 +182,8 @@ const toHalf = ([digits, lowest, largest]) => (v) => {
 op.rounded = (input, dtype) => real(dtype in FORMATS ? toHalf(FORMATS[dtype]) : Math.fround, input);
 op.wrapped = (input, dtype) => {
   const [low, high] = LIMITS[dtype];
-  const size = high - low + 1;
-  const whole = (v) => (input.kind !== FLOAT || Math.abs(v) < 2 ** 31 ? Math.trunc(v) : refuse(`a value has no ${dtype}`));
-  return map(INT, (v) => ((((whole(v) - low) % size) + size) % size) + low, input);
+  const fits = (v) => input.kind !== FLOAT || Math.abs(v) < 2 ** 31 || refuse(`a value is too large for ${dtype}`);
+  return same((v) => fits(v) && modulo(v - low, high - low + 1) + low, op.cast(input, "int64"));
 };
 op.number_div = (input, other) => real((a, b) => (b === 0 ? refuse("Python divides by zero here") : a / b), input, other);
 op.number_pow = (input, exponent) => real((a, b) => {

@@ -231,14 +231,15 @@ def rounded(input: Array, dtype: str) -> Array:
 
 @operation("wrapped")
 def wrapped(input: Array, dtype: str) -> Array:
-    """Whole numbers as a narrower integer dtype holds them: what does not fit goes around.
+    """Whole numbers as a narrow integer type holds them: beyond its largest it goes on from its smallest.
 
-    Raises Unsupported where torch leaves a float's integer undefined.
+    Raises Unsupported for numbers that a double does not hold exactly, and for floats so large that processors differ.
     """
-    if input.dtype.kind == "f" and not np.all(np.abs(input) < 2**31):
-        raise Unsupported(f"a value has no {dtype}")
     low, high = RANGES[dtype]
-    return (np.trunc(input).astype(np.int64) - low) % (high - low + 1) + low
+    if input.dtype.kind == "f" and not np.all(np.abs(input) < 2**31):
+        raise Unsupported(f"a value is too large for {dtype}")
+    whole = cast(input, "int64")
+    return (whole - low) % (high - low + 1) + low
 
 
 @operation("number_div")
