@@ -80,8 +80,9 @@ class Program:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The rows of the table that the program needs."""
-        return tuple(sorted({step.operation for step in self.steps}))
+        """The kernels that the program needs: rows of the table, and `guard`, which holds a step to plain values."""
+        guards = {"guard"} if any(step.guard is not None for step in self.steps) else set[str]()
+        return tuple(sorted({step.operation for step in self.steps} | guards))
 
     def document(self) -> ProgramDocument:
         """The program as JSON for interpreter.js, with the kernels that it needs."""

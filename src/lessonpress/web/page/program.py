@@ -49,7 +49,7 @@ def make_live_data(
         "matrices": ways[0]["matrices"],
         "vectors": ways[0]["vectors"],
         "modules": ways[0]["modules"],
-        "families": {name: operations.TABLE[name].family for name in names},
+        "families": {name: operations.TABLE[name].family for name in names if name in operations.TABLE},
         "tensors": _pack_all(playable["tensors"]),
         "cases": {name: _pack_case(case) for name, case in playable["cases"].items()},
         "metrics": [_find_metric(metric, record) for metric in record.metrics] if record else [],

@@ -52,9 +52,10 @@ def _list_needed(live: Live) -> Iterator[str]:
     yield from {f"STATISTICS.{metric['statistic']}" for metric in live["metrics"] if metric}
     yield from sorted(_list_kept(live))
     known = script.explanations()
-    for name in live["families"]:
+    ways = (live, *live.get("ways", []))
+    for name in sorted({name for way in ways for name in way["program"]["operations"]}):
         yield f"op.{name}"
-        own, family = f"EXPLAIN.{name}", f"EXPLAIN_FAMILY.{live['families'][name]}"
+        own, family = f"EXPLAIN.{name}", f"EXPLAIN_FAMILY.{live['families'].get(name)}"
         yield from [each for each in (own, family) if each in known][:1]
 
 
