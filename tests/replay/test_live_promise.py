@@ -42,9 +42,8 @@ def test_a_page_that_follows_is_told_nothing(lesson: TruthLesson, tmp_path: Path
 def test_a_control_that_nothing_follows_is_named(lesson: TruthLesson, tmp_path: Path) -> None:
     """No figure is computed from it, or none changes within its range."""
     [words] = promises(lesson, tmp_path)
-    assert words.partition("lesson.yaml: ")[2] == (
-        "experiment.control.input: x: nothing on the page follows it; every figure stays as it is, wherever it is "
-        "moved. "
+    assert words.partition("lesson.yaml:")[2].partition(": ")[2] == (
+        "experiment.control.input: nothing on the page follows x; every figure stays as it is, wherever it is moved. "
         "Move an input that the recorded figures are computed from, or record what follows this one."
     )
 

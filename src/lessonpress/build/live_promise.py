@@ -46,8 +46,8 @@ def find_broken(
         return
     addresses = [entry.tensor for entry in (*experiment.record.matrices, *experiment.record.vectors)]
     control = experiment.control.input if experiment.control else None
-    unread = LessonError(f"{where}: experiment.control.input: {control}", "nothing on the page follows it",
-                         "every figure stays as it is, wherever it is moved", UNREAD)  # fmt: skip
+    unread = lesson.error(("experiment", "control", "input"), f"nothing on the page follows {control}",
+                          "every figure stays as it is, wherever it is moved", UNREAD)  # fmt: skip
     names = dict.fromkeys(leaf for case in live["cases"].values() for leaf in case["inputs"])
     if control and not any(_names(control, name) for name in names):
         yield unread
