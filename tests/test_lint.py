@@ -162,12 +162,12 @@ DOUBTS = {
         "parameter, a buffer or another input. Record what follows it, or take `control:` out."),
     "an input that is not read": (
         "model", "return x + 1", "return 1 + 1",
-        "echo/lesson.yaml:10: experiment.control.input: nothing on the page will follow x; the model's forward does not "
-        "read it."),
+        "echo/lesson.yaml:10: experiment.control.input: nothing on the page will follow x; the model's forward does "
+        "not read it."),
     "an operation that no page repeats": (
         "model", "x + 1", "torch.histc(x + 1)",
-        "echo/model.py:7: torch.histc is called; where the model calls it, the page will show recorded values only. Use "
-        "operations that docs/reference.md lists, or take `control:` out."),
+        "echo/model.py:7: torch.histc is called; where the model calls it, the page will show recorded values only. "
+        "Use operations that docs/reference.md lists, or take `control:` out."),
     "a decomposition": ("model", "x + 1", "nn.init.orthogonal_(x + 1)",
                         "echo/model.py:6: torch.nn.init.orthogonal_ is called; its last digits depend on"),
 }  # fmt: skip
@@ -204,7 +204,7 @@ def test_a_name_that_cannot_be_told_otherwise_is_no_doubt(tmp_path: Path, takes:
 
 
 @pytest.mark.parametrize("call", [
-    "torch.softmax(x, 0)", "F.gelu(x)", "torch.linalg.norm(x)", "torch.special.expit(x)", "torch.no_grad()", "x.relu_()",
+    "torch.softmax(x, 0)", "F.gelu(x)", "torch.linalg.norm(x)", "torch.special.expit(x)", "torch.no_grad()",
     "torch.func.functional_call(self, {}, (x,))", "torch.Size([1])", "nn.Parameter(x)",
     "torch.relu_(x)", "torch.manual_seed(1)",
 ])  # fmt: skip
