@@ -6,7 +6,6 @@ import functools
 import os
 import platform
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from lessonpress import sandbox
-from lessonpress.core import canonical_json
+from lessonpress.core import canonical_json, git
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
@@ -150,9 +149,4 @@ def read_commit() -> str | None:
 
 @functools.cache
 def _read_commit_of(folder: Path) -> str | None:
-    try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=10,
-                              check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None if done.returncode == 0 else None
+    return git.read_head(folder)
