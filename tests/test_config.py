@@ -49,7 +49,7 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
     [
         (
             "site: {titel: x}\n",
-            "settings.yaml:1: site.titel: unknown key; known here: base_url, title. Did you mean title?",
+            "settings.yaml:1: site.titel: unknown key; known here: author, base_url, title. Did you mean title?",
         ),
         (
             "\nlesons: x\n",

@@ -165,7 +165,7 @@ def test_a_folder_that_was_made_again_can_be_accepted(house: Config) -> None:
     assert publish.publish(work).words == f"{SLUG}: revision {three} is back in its place"
     site.write_site(house)
     [fault] = doctor.find_faults(house)
-    assert fault.what.startswith(f"revision {three} was made at 2028-08-08T00:00:00+00:00, but published at 2026-01-01")
+    assert fault.what.startswith(f"revision {three} ran at 2028-08-08T00:00:00+00:00, but was published at ")
     assert f"lessonpress doctor --accept {SLUG}" in fault.mend
     prune.accept(house, SLUG)
     site.write_site(house)
@@ -320,4 +320,4 @@ def test_git_shows_events_that_were_lost(house: Config) -> None:
     site.write_site(house)
     [fault] = doctor.find_faults(house)
     assert "lost or changed events" in fault.what
-    assert fault.mend.startswith("git checkout HEAD -- ")
+    assert "git checkout HEAD -- " in fault.mend

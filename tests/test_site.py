@@ -48,7 +48,7 @@ def test_every_lesson_has_its_page_and_its_place_in_the_catalogue(tmp_path: Path
     catalogue = (tmp_path / "results" / "index.html").read_text()
     assert "models/first/" in catalogue
     assert "Title of second" in catalogue
-    page = (config.published("first") / "index.html").read_text()
+    page = (config.published("first") / "revisions.html").read_text()
     assert "0" * 15 + "1" in page
     assert "0" * 15 + "2" in page
     assert "why &amp; how" in page
@@ -97,7 +97,7 @@ def test_the_receipt_holds_all_that_the_pages_depend_on(tmp_path: Path) -> None:
     assert receipt
     digests = receipt.body["files"]
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
-    lesson = {f"models/first/{name}" for name in ("index.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
+    lesson = {f"models/first/{name}" for name in ("index.html", "revisions.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
     assert set(digests) == {"index.html", "404.html", *schemas, *lesson}
     assert digests == {name: canonical_json.digest_file(tmp_path / "results" / name) for name in digests}
 

@@ -19,6 +19,7 @@ class Site(_Settings):
     """The published site."""
 
     title: str = Field("Lessons", description="The catalogue's title.")
+    author: str = Field("", description="Who publishes the site, for its feed; empty: its title stands there.")
     base_url: str = Field("", pattern=r"^(https?://.*[^/])?$",
                           description="Where the site is served, for absolute links; no slash at the end.")  # fmt: skip
 

@@ -12,7 +12,7 @@ from lessonpress.core.errors import LessonError
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history
 
-_FILE = re.compile(r"models/([^/]+)/(?:([0-9a-f]{16})/(.+)|revisions\.json)")
+FILE = re.compile(r"models/([^/]+)/(?:([0-9a-f]{16})/(.+)|revisions\.json)")
 
 
 def find_rewritten(results: Path) -> Iterator[Fault]:
@@ -26,9 +26,9 @@ def find_rewritten(results: Path) -> Iterator[Fault]:
     known = _Known()
     changes = git.list_committed_changes(results)
     for kind, name, blob in changes:
-        if (match := _FILE.fullmatch(name)) and match[2]:
+        if (match := FILE.fullmatch(name)) and match[2]:
             known.add_file((match[1], match[2]), match[3], kind, blob)
-    histories = {blob: match[1] for _, name, blob in changes if (match := _FILE.fullmatch(name)) and not match[2]}
+    histories = {blob: match[1] for _, name, blob in changes if (match := FILE.fullmatch(name)) and not match[2]}
     for blob, data in git.read_objects(results, histories).items():
         for event in (history.parse_history(data) or history.start_history(""))["revisions"]:
             known.notes.setdefault((histories[blob], event["revision"]), set()).add(event["note"])
@@ -79,8 +79,8 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
             if history.find_withdrawal(past, revision):
                 continue
             if revision not in events or not (folder / revision).is_dir():
-                reason = f", or say why: lessonpress withdraw {slug} {revision} --note REASON" if events else "."
-                mend = f"Take it back from the commit, with its event{reason}"
+                reason = f" Or say why it is gone: lessonpress withdraw {slug} {revision} --note REASON"
+                mend = history.TAKE_BACK + (reason if events else "")
                 yield Fault(f"models/{slug}/{revision}",
                             "a commit published this revision, but it is gone and the history gives no reason", mend)
             elif (slug, revision) in known.notes and events[revision] not in known.notes[slug, revision]:

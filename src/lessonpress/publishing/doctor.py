@@ -7,15 +7,14 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress.core import canonical_json, git
+from lessonpress.core import git
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import committed, integrity, signatures, verify
 from lessonpress.publishing.integrity import Fault
 from lessonpress.revision import history, identity, revision_diff
-from lessonpress.revision.history import History
+from lessonpress.revision.history import Event, History
 
-GIT = "Take the file back from git."
 REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
 
 
@@ -75,7 +74,7 @@ def _check_reasons(folder: Path, lesson_history: History, at: str) -> Iterator[F
             expected = event["reasons"]  # a damaged revision is reported elsewhere
         if set(event["reasons"]) != set(expected):
             words = [", ".join(reasons) for reasons in (event["reasons"], expected)]
-            yield Fault(at, f"it explains revision {name} by {words[0]}; the files say {words[1]}", GIT)
+            yield Fault(at, f"it explains revision {name} by {words[0]}; the files say {words[1]}", history.TAKE_BACK)
         before = name
 
 
@@ -99,15 +98,29 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
 
 
 def _checkout_command(path: Path) -> str:
-    return f"git checkout HEAD -- {shlex.quote(str(path))}"
+    return f"{history.TAKE_BACK} Or by hand: git checkout HEAD -- {shlex.quote(str(path))}"
 
 
 def _continues_commit(results: Path, name: str) -> bool:
-    """Whether a history still begins with the committed events: a history only grows."""
+    """Whether a history still has every committed event, in the same order: a history only grows.
+
+    A merge may put events of another branch between them, and joins an event with an earlier one of the same revision.
+    """
     old = git.read_at_head(results, results / name)
     try:
-        new = canonical_json.read(results / name)["revisions"]
-        before = canonical_json.loads(old or b"{}")["revisions"]
-    except (OSError, *integrity.READ_ERRORS):
+        now = history.parse_history((results / name).read_bytes())
+        before = history.parse_history(old or b"{}")
+    except OSError:
         return False
-    return bool(new[: len(before)] == before)
+    if now is None or before is None:
+        return False
+    left = iter(now["revisions"])
+    gone = {one["revision"] for one in now.get("withdrawn", [])}
+    return all(any(_is_same(event, other) for other in left)
+               for event in before["revisions"] if event["revision"] not in gone)  # fmt: skip
+
+
+def _is_same(event: Event, other: Event) -> bool:
+    """Whether another event of a history may be a committed one of a moment before a merge."""
+    words = event["note"] in (None, other["note"])
+    return event["revision"] == other["revision"] and words and other["publishedAt"] <= event["publishedAt"]

@@ -21,4 +21,4 @@ def require_history(folder: Path, made: str | None = None) -> None:
     if set(names) - {made} or (names and git.holds(folder, folder / history.FILE)):
         raise LessonError(os.path.relpath(folder / history.FILE), f"the history of {len(names)} revision(s) is lost",
                           "the file that says which of them was published when and why",
-                          f"Take it back from git, or type: lessonpress doctor --rebuild {folder.name}")  # fmt: skip
+                          f"{history.TAKE_BACK} Outside git: lessonpress doctor --rebuild {folder.name}")  # fmt: skip

@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from lessonpress.build import execute
-from lessonpress.core import canonical_json, git, lock
+from lessonpress.core import canonical_json, clock, git, lock
 from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.core.settings import Config
 from lessonpress.publishing import integrity, publish, signatures
@@ -69,7 +68,7 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
         note = publish.require_readable(note)
         if to and (to == slug or history.find_latest(history.read_history(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
-        history.write_history(config.published(slug), history.retire_lesson(before, execute.read_clock(), to, note))
+        history.write_history(config.published(slug), history.retire_lesson(before, clock.read_clock(), to, note))
     return f"{slug}: retired" + (f"; it is continued as {to}" if to else "")
 
 
@@ -131,7 +130,7 @@ def withdraw(config: Config, slug: str, revision: str, note: str) -> str:
         if not left["revisions"]:
             raise LessonError(slug, f"{names[0]} is the only revision", "one that readers can have instead",
                               "Publish a better one first, or retire the lesson.")  # fmt: skip
-        now = history.withdraw_revision(left, names[0], execute.read_clock(), note)
+        now = history.withdraw_revision(left, names[0], clock.read_clock(), note)
         history.write_history(folder, now)
         _remove_folders(folder, names)
     return f"{slug}: withdrawn {names[0]}; current is {now['current']}"
@@ -184,7 +183,9 @@ def list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
 
 
 def accept(config: Config, slug: str) -> str:
-    """Seal a history that was merged by hand: its order of events decides what is current, its folders the dates.
+    """Seal a history that was merged by hand: its order of events decides what is current.
+
+    An event of a moment before its revision ran gets the moment of the run.
 
     Raises LessonError when an event names a revision that is not there.
     """
@@ -194,9 +195,10 @@ def accept(config: Config, slug: str) -> str:
         lost = [name for name in history.list_newest_first(merged) if not (folder / name).is_dir()]
         if lost:
             raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
-                              "Take the folder back from git, or leave its event out.")  # fmt: skip
+                              f"{history.TAKE_BACK} Or leave its event out.")  # fmt: skip
         events: list[Event] = [
-            {**event, "publishedAt": read_date(folder / event["revision"])} for event in merged["revisions"]
+            {**event, "publishedAt": max(event["publishedAt"], read_date(folder / event["revision"]))}
+            for event in merged["revisions"]
         ]
         history.write_history(folder, history.set_pin({**merged, "revisions": events}, merged["pinned"]))
     return f"{slug}: sealed; current is {merged['pinned'] or history.find_latest(merged)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lessonpress.build import artifact
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.build.steps import Done
-from lessonpress.core import atomic_io, canonical_json, lock, variables
+from lessonpress.core import atomic_io, canonical_json, clock, lock, variables
 from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
 from lessonpress.lesson import packages
 from lessonpress.publishing import history_guard, signatures
@@ -136,7 +136,8 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
     if before == revision:
         return revision, f"revision {revision} is back in its place"
     reasons, counted = _list_reasons(folder / before if before else None, folder / revision)
-    at = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
+    ran = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
+    at = max(clock.read_clock(), ran)  # SOURCE_DATE_EPOCH may name a moment before the run
     history.write_history(folder, history.add_event(past, revision, at, reasons, note))
     if before is None:
         return revision, f"published revision {revision}"

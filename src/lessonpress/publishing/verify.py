@@ -31,7 +31,7 @@ from lessonpress.web.page import rendering
 
 IDENTICAL, WITHIN, DRIFT, RETIRED = "identical", "within tolerance", "drift", "retired"
 NAMED = 40  # changes that a JUnit failure names
-REMEDY = ("To publish what the lesson gives now: snakemake --cores 1, then commit results/. "
+REMEDY = ("To publish what the lesson gives now: snakemake --cores 1, then commit what git shows. "
           "To keep what is published: take the lesson back from git.")  # fmt: skip
 RUNS = "_runs"  # the folder of each run's verdicts, in the work folder of verification
 
@@ -244,6 +244,9 @@ def find_faults_around(config: Config) -> list[Fault]:
     return [*find_page_faults(config), *committed.find_rewritten(Path(config.results))]
 
 
+AGAIN = "Type: lessonpress site (after a merge: lessonpress merge)."
+
+
 def find_page_faults(config: Config) -> Iterator[Fault]:
     """Pages around the lessons that are not what the published revisions give, and files that nobody published."""
     results = Path(config.results)
@@ -258,9 +261,9 @@ def find_page_faults(config: Config) -> Iterator[Fault]:
     for path, text in wanted.items():
         name = path.relative_to(results).as_posix()
         if not path.is_file():
-            yield Fault(name, "the page is missing", "Run `lessonpress site`.")
+            yield Fault(name, "the page is missing", AGAIN)
         elif not site.is_current(path, text):
-            yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
+            yield Fault(name, "the page is not what the published revisions give", AGAIN)
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
         below = path.relative_to(results)

@@ -17,6 +17,8 @@ from lessonpress.core.errors import LessonError
 
 FILE, SEAL = "revisions.json", "seal"
 NAME = re.compile(r"\w+")  # whatever a revision is called, it leads to no other folder
+# What leads to a good state, whatever git has done: every message about a published file that is not right says it.
+TAKE_BACK = "Type: lessonpress merge (it takes from git what was published, after a merge or a mishap)."
 Document: TypeAlias = dict[str, Any]  # a published JSON file, which anybody may have edited
 
 
@@ -98,8 +100,7 @@ def _read_valid(path: Path, slug: str) -> History:
     except (ValueError, AttributeError, KeyError, TypeError):
         pass
     raise LessonError(os.path.relpath(path), f"this is no history of {slug}", "JSON as lessonpress wrote it",
-                      "Take the file back from git, with every event of both sides, or type: "
-                      f"lessonpress doctor --rebuild {slug}")  # fmt: skip
+                      f"{TAKE_BACK} Outside git: lessonpress doctor --rebuild {slug}")  # fmt: skip
 
 
 def _is_history(document: Any) -> bool:
