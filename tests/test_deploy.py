@@ -50,12 +50,14 @@ def read(path: Path) -> str:
 def test_a_deployed_revision_verifies_itself(house: Config, tmp_path: Path) -> None:
     """The folder is whole, dotfiles too: its own verify.py says so, from the built site alone."""
     said = deploy.deploy(house, tmp_path / "site")
-    assert "every link within the site leads somewhere" in said
+    assert "every link around the lessons leads somewhere" in said
+    # The hand-made runs name a line that their model does not have: what was published cannot be mended, but is said.
+    assert f"  models/{SLUG}/{names(house)[0]}/index.html: the link #s0-9 leads nowhere" in said
     assert (tmp_path / "site" / ".nojekyll").is_file()
     for name in names(house):
         folder = tmp_path / "site" / "models" / SLUG / name
-        done = subprocess.run([sys.executable, "-I", "verify.py", "--digests"], cwd=folder, capture_output=True, text=True,
-                              timeout=60, check=False)  # fmt: skip
+        command = [sys.executable, "-I", "verify.py", "--digests"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert (folder / ".vscode" / "tasks.json").is_file()
 
@@ -135,7 +137,8 @@ def test_absolute_addresses_are_the_sites_own(tmp_path: Path) -> None:
     """What begins with the site's address is looked for in it."""
     (tmp_path / "a.html").write_text('<a href="https://example.org/s/b.html"></a><a href="https://example.org/t"></a>')
     assert list(links.find_broken_links(tmp_path)) == []
-    assert list(links.find_broken_links(tmp_path, "https://example.org/s")) == ["a.html: https://example.org/s/b.html"]
+    assert list(links.find_broken_links(tmp_path, "https://example.org/s")) == [
+        ("a.html", "https://example.org/s/b.html")]  # fmt: skip
 
 
 def test_nobodys_folder_is_overwritten(house: Config, tmp_path: Path) -> None:

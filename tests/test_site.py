@@ -97,7 +97,8 @@ def test_the_receipt_holds_all_that_the_pages_depend_on(tmp_path: Path) -> None:
     assert receipt
     digests = receipt.body["files"]
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
-    lesson = {f"models/first/{name}" for name in ("index.html", "revisions.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
+    pages = ("index.html", "revisions.html", *(f"{'0' * 15}{number}.html" for number in (1, 2)))
+    lesson = {f"models/first/{name}" for name in (*pages, "revisions.json", f"{'0' * 15}2/manifest.json")}
     assert set(digests) == {"index.html", "404.html", *schemas, *lesson}
     assert digests == {name: canonical_json.digest_file(tmp_path / "results" / name) for name in digests}
 
@@ -143,7 +144,7 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
     assert made == []
     second = history.read_history(config.published("second"), "second")
     history.write_history(config.published("second"), {**second, "pinned": second["current"]})
-    assert site.write_site(config) == "site: 1 of 6 pages changed"
+    assert site.write_site(config) == "site: 1 of 12 pages changed"
     assert made == ["second"]
     for path, text in site.make_pages(Path(config.results), config.site).items():
         assert path.read_text(encoding="utf-8") == text

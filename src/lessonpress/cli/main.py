@@ -261,6 +261,37 @@ def merge(
 
 
 @app.command()
+def upgrade(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None,
+    note: Annotated[str | None, typer.Option(help="The reason; else the versions that changed.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would change.")] = False,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Publish every lesson again with the torch, Python and lessonpress of now, and say what that changes."""
+    from lessonpress.publishing import site as pages
+    from lessonpress.publishing import upgrade as upgrader
+
+    settings = _known(commands.read_settings(config), *slugs or ())
+    lessons, mistakes = upgrader.upgrade(settings, slugs or (), note=note, dry_run=dry_run)
+    typer.echo(upgrader.format_table(lessons, dry_run=dry_run))
+    if not dry_run:
+        typer.echo(pages.write_site(settings))
+    if mistakes:
+        raise LessonErrors(mistakes)
+
+
+@app.command()
+def compact(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
+) -> None:
+    """Keep superseded revisions as `earlier` in config.yaml says: as archives, or as folders again."""
+    from lessonpress.publishing import compact as packer
+
+    settings = _known(commands.read_settings(config), *slugs or ())
+    typer.echo(packer.pack_published(settings, slugs or ()))
+
+
+@app.command()
 def deploy(
     out: Annotated[Path, typer.Argument(help="A new folder, or one that this command has made.", metavar="DIR")],
     config: ConfigFile = CONFIG,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -73,6 +74,13 @@ def list_blobs(folder: Path, commit: str = "HEAD", below: str = ".") -> dict[str
     output = _git(folder, "ls-tree", "-r", "-z", commit, "--", below)
     entries = (entry.split("\t", 1) for entry in (output or b"").decode("utf-8", "replace").split("\0") if entry)
     return {name: facts.split()[2] for facts, name in entries}
+
+
+def name_blob(data: bytes, length: int) -> str:
+    """What git calls a file of these bytes, in a repository whose names have so many digits."""
+    digest = hashlib.sha1(usedforsecurity=False) if length == 40 else hashlib.sha256()
+    digest.update(b"blob %d\0" % len(data) + data)
+    return digest.hexdigest()
 
 
 def find_commit(folder: Path, name: str) -> str | None:

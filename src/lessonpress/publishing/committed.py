@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lessonpress.core import git
 from lessonpress.core.errors import LessonError
 from lessonpress.publishing.integrity import Fault
-from lessonpress.revision import history
+from lessonpress.revision import history, packed
 
 FILE = re.compile(r"models/([^/]+)/(?:([0-9a-f]{16})/(.+)|revisions\.json)")
 
@@ -60,9 +60,24 @@ def _find_changed(results: Path, known: _Known) -> Iterator[Fault]:
         folder = f"models/{slug}/{revision}"
         blobs = ((name, now.get(f"{folder}/{name}"), published) for name, published in sorted(files.items()))
         changed = [name for name, blob, published in blobs if blob and blob not in published]
-        if changed and (results / folder).is_dir():
+        if not (results / folder).is_dir():
+            changed = list(_find_repacked(results / folder, files))
+        if changed:
             yield Fault(f"{folder}/{changed[0]}", "a commit changed this file after the revision was published",
                         "Take the folder back from the commit that published it.")  # fmt: skip
+
+
+def _find_repacked(place: Path, published: Mapping[str, set[str]]) -> Iterator[str]:
+    """Files of an archive that are not the bytes which a commit published."""
+    if not packed.exists(place):
+        return
+    try:
+        files = packed.read_files(place)
+    except LessonError:
+        return  # `integrity` reports it
+    for name, blobs in sorted(published.items()):
+        if blobs and (name not in files or git.name_blob(files[name], len(next(iter(blobs)))) not in blobs):
+            yield name
 
 
 def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
@@ -78,7 +93,7 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
         for revision in sorted(revision for owner, revision in published if owner == slug):
             if history.find_withdrawal(past, revision):
                 continue
-            if revision not in events or not (folder / revision).is_dir():
+            if revision not in events or not packed.exists(folder / revision):
                 reason = f" Or say why it is gone: lessonpress withdraw {slug} {revision} --note REASON"
                 mend = history.TAKE_BACK + (reason if events else "")
                 yield Fault(f"models/{slug}/{revision}",

@@ -12,7 +12,7 @@ from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import committed, integrity, signatures, verify
 from lessonpress.publishing.integrity import Fault
-from lessonpress.revision import history, identity, revision_diff
+from lessonpress.revision import history, identity, packed, revision_diff
 from lessonpress.revision.history import Event, History
 
 REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
@@ -69,7 +69,8 @@ def _check_reasons(folder: Path, lesson_history: History, at: str) -> Iterator[F
             if before is None:
                 expected = [identity.FIRST]
             else:
-                expected = list(revision_diff.compare_revisions(folder / before, folder / name).reasons)
+                sides = [packed.open_revision(folder / one) for one in (before, name)]
+                expected = list(revision_diff.compare_revisions(*sides).reasons)
         except (LessonError, OSError, *integrity.READ_ERRORS):
             expected = event["reasons"]  # a damaged revision is reported elsewhere
         if set(event["reasons"]) != set(expected):
@@ -90,7 +91,10 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
     if not git.has_commits(results):
         return
     for kind, name in git.list_changes(results):
-        if REVISION.fullmatch(name):
+        match = REVISION.fullmatch(name)
+        if match and kind == "D" and packed.locate(results / "models" / match[1] / match[2]).is_file():
+            continue  # packed: `committed` compares the bytes
+        if match:
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):

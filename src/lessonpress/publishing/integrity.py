@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.publishing import signatures
-from lessonpress.revision import bundle, history, identity
+from lessonpress.revision import bundle, history, identity, packed
 from lessonpress.revision.history import TAKE_BACK, Event, History
 from lessonpress.web.page import volatile
 
 NAME = re.compile(r"[0-9a-f]{16}")
-FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
+FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?:\.tar\.xz)?(?=/|$)")
+ARCHIVE = re.compile(rf"[0-9a-f]{{16}}{re.escape(packed.SUFFIX)}")
 LEFTOVER = re.compile(r"\..*\.tmp-\d+")
 SHOWN_NAMES = 3  # files of a folder that are named in its line
 PAGES = re.compile(rf"index\.html|revisions\.html|[0-9a-f]{{16}}\.html|{re.escape(history.FILE)}")
@@ -119,8 +120,8 @@ def find_lesson_faults(models: Path, slug: str) -> list[Fault]:
 
 
 def list_revisions(folder: Path) -> list[str]:
-    """The names of all revision folders of a lesson, sorted."""
-    return sorted(path.name for path in folder.glob("*") if path.is_dir() and NAME.fullmatch(path.name))
+    """The names of all revisions of a lesson, plain or packed, sorted."""
+    return packed.list_revisions(folder)
 
 
 def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
@@ -134,7 +135,7 @@ def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
         elif LEFTOVER.fullmatch(path.name):
             yield Fault(f"{at}/{path.name}", "a publisher that was killed left this",
                         "The next publication removes it.")  # fmt: skip
-        elif path.is_file() and signatures.FILE.fullmatch(path.name):
+        elif path.is_file() and (signatures.FILE.fullmatch(path.name) or ARCHIVE.fullmatch(path.name)):
             continue
         elif not ((PAGES.fullmatch(path.name) and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
             yield Fault(f"{at}/{path.name}", "no published file has this name", "Delete it.")
@@ -178,8 +179,9 @@ def _find_event_faults(lesson_history: History, file: str) -> Iterator[Fault]:
 def _find_date_fault(folder: Path, event: Event, file: str) -> Iterator[Fault]:
     """No revision was published before it ran, as its manifest says."""
     try:
-        at = canonical_json.read(folder / event["revision"] / "manifest.json")["provenance"]["capturedAt"]
-    except (OSError, ValueError, KeyError, TypeError):
+        place = packed.open_revision(folder / event["revision"])
+        at = canonical_json.read(place / "manifest.json")["provenance"]["capturedAt"]
+    except (OSError, ValueError, KeyError, TypeError, LessonError):
         return  # the folder's own faults say what is wrong with it
     if not isinstance(at, str) or event["publishedAt"] < at:
         remade = f"revision {event['revision']} ran at {at}, but was published at {event['publishedAt']}"
@@ -191,6 +193,8 @@ def _find_date_fault(folder: Path, event: Event, file: str) -> Iterator[Fault]:
 def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
     """Every fault of one revision folder: changed, missing and extra files, or a name that does not fit its content."""
     at = f"models/{slug}/{folder.name}"
+    if not folder.is_dir() and packed.exists(folder):
+        return _find_archive_faults(folder, slug, at)
     special = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
     if special:
         names = [path.relative_to(folder).as_posix() for path in special]
@@ -202,6 +206,16 @@ def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
     }
     faults = [*find_file_faults(files, slug, folder.name), *((name, EXTRA) for name in empty)]
     return [Fault(f"{at}/{name}" if name else at, what, _choose_remedy(what)) for name, what in faults]
+
+
+def _find_archive_faults(place: Path, slug: str, at: str) -> list[Fault]:
+    """Every fault of a packed revision, as of a folder."""
+    try:
+        files = packed.read_files(place)
+    except LessonError as error:
+        return [Fault(at + packed.SUFFIX, error.seen, error.fix)]
+    return [Fault(f"{at}{packed.SUFFIX}/{name}" if name else at + packed.SUFFIX, what, TAKE_BACK)
+            for name, what in find_file_faults(files, slug, place.name)]  # fmt: skip
 
 
 def _choose_remedy(what: str) -> str:

@@ -32,8 +32,8 @@ class _Page(HTMLParser):
             self.links += [match[1] for match in [REFRESH.fullmatch(values.get("content", ""))] if match]
 
 
-def find_broken_links(site: Path, base_url: str = "") -> Iterator[str]:
-    """Every link of a page in `site` that leads nowhere in it, as `page: link`; links to other sites are not followed.
+def find_broken_links(site: Path, base_url: str = "") -> Iterator[tuple[str, str]]:
+    """Every link of a page in `site` that leads nowhere in it, as page and link; links to other sites are not followed.
 
     Addresses that begin with `base_url` are the site's own.
     """
@@ -43,7 +43,7 @@ def find_broken_links(site: Path, base_url: str = "") -> Iterator[str]:
             target = _find_target(site, path, link, base_url)
             if target is None or _is_good(*target, pages):
                 continue
-            yield f"{path.relative_to(site).as_posix()}: {link}"
+            yield path.relative_to(site).as_posix(), link
 
 
 def _read_page(path: Path, pages: dict[Path, _Page]) -> _Page:

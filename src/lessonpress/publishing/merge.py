@@ -6,10 +6,12 @@ git is about to bring in know of is kept: histories are united, folders taken ba
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from lessonpress import __version__, sandbox
@@ -18,8 +20,8 @@ from lessonpress.core import atomic_io, canonical_json, git, lock
 from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files, reader
-from lessonpress.publishing import committed, integrity, prune, publish, signatures, site
-from lessonpress.revision import history, united_history
+from lessonpress.publishing import committed, compact, integrity, prune, publish, signatures, site
+from lessonpress.revision import history, packed, united_history
 from lessonpress.revision.history import Event, History
 
 COMMAND = "lessonpress merge"  # history.TAKE_BACK names it too
@@ -124,6 +126,7 @@ def _unite_lesson(config: Config, slug: str, known: _Known) -> Iterator[str]:
     yield from _bring_back(folder, united, known)
     _remove_withdrawn(folder, united)
     united = {**united, "revisions": list(_explain_events(folder, united))}
+    compact.settle_lesson(config, slug, united)
     text = history.serialise(united)
     if before is None or not site.is_current(folder / history.FILE, text):
         atomic_io.write(folder / history.FILE, text)
@@ -153,7 +156,7 @@ def _collect_sides(
     left = history.parse_history((folder / history.FILE).read_bytes()) if (folder / history.FILE).is_file() else None
     # What a text merge has left in the file: an event that no commit holds may be in it, such as one of a stash.
     loose = [left] if left and left["slug"] == slug and not present else []
-    events = [event for side in loose for event in side["revisions"] if (folder / event["revision"]).is_dir()]
+    events = [event for side in loose for event in side["revisions"] if packed.exists(folder / event["revision"])]
     rest: list[History] = [{**side, "revisions": events} for side in loose]
     return [*(side for side in (head, *theirs, present) if side), *rest], pins
 
@@ -185,18 +188,24 @@ def _bring_back(folder: Path, united: History, known: _Known) -> Iterator[str]:
     first = {event["revision"]: event["publishedAt"] for event in reversed(united["revisions"])}
     for name, moment in sorted(first.items()):
         place = folder / name
-        whole = place.is_dir() and not integrity.find_revision_faults(place, slug)
+        whole = packed.exists(place) and not integrity.find_revision_faults(place, slug)
         if whole and name not in conflicts and prune.read_date(place) <= moment:
             continue
         copies = [copy for copy in _list_copies(models, slug, name, known) if copy is not None]
         if not copies:
             continue  # no commit holds it: the doctor says so
         _, files = min(copies, key=lambda copy: copy[0])
-        here = {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()} \
-            if place.is_dir() else {}  # fmt: skip
+        here = _read_present_files(place)
         if here != files:
             _write_folder(place, files)
             yield f"{slug}: {'put in order' if here else 'took back'} revision {name}, as a commit holds it"
+
+
+def _read_present_files(place: Path) -> dict[str, bytes]:
+    try:
+        return packed.read_files(place) if packed.exists(place) else {}
+    except LessonError:
+        return {}
 
 
 def _list_copies(models: Path, slug: str, name: str, known: _Known) -> Iterator[tuple[str, dict[str, bytes]]]:
@@ -204,15 +213,20 @@ def _list_copies(models: Path, slug: str, name: str, known: _Known) -> Iterator[
     top = known.results
     at = f"models/{slug}/{name}"
     seen = set()
-    for commit in reversed(git.list_commits(top, top / at, tuple(known.tips.values()))):
-        blobs = {path: blob for path, blob in git.list_blobs(top, commit, at).items()}
+    tips = tuple(known.tips.values())
+    listed = (reversed(git.list_commits(top, top / path, tips)) for path in (at, at + packed.SUFFIX))
+    for commit in chain.from_iterable(listed):
+        blobs = git.list_blobs(top, commit, at) or git.list_blobs(top, commit, at + packed.SUFFIX)
         key = canonical_json.digest_of(blobs)
         if not blobs or key in seen:
             continue
         seen.add(key)
         data = git.read_objects(top, set(blobs.values()))
         files = {path.removeprefix(f"{at}/"): data[blob] for path, blob in blobs.items() if blob in data}
-        if len(files) == len(blobs) and not list(integrity.find_file_faults(files, slug, name)):
+        if list(files) == [at + packed.SUFFIX]:
+            with contextlib.suppress(*packed.READ_ERRORS):
+                files = packed.unpack(files[at + packed.SUFFIX])
+        if not list(integrity.find_file_faults(files, slug, name)):
             manifest = canonical_json.loads(files["manifest.json"])
             yield str(manifest["provenance"]["capturedAt"]), files
 
@@ -225,15 +239,14 @@ def _write_folder(place: Path, files: Mapping[str, bytes]) -> None:
         (beside / name).parent.mkdir(parents=True, exist_ok=True)
         (beside / name).write_bytes(data)
     atomic_io.flush([beside / name for name in files])
-    if place.is_dir():
-        shutil.rmtree(place)
+    packed.remove(place)
     os.rename(beside, place)
 
 
 def _remove_withdrawn(folder: Path, united: History) -> None:
     """What one side has withdrawn goes on the other side as well."""
     for one in united.get("withdrawn", []):
-        shutil.rmtree(folder / one["revision"], ignore_errors=True)
+        packed.remove(folder / one["revision"])
         signatures.locate(folder / one["revision"]).unlink(missing_ok=True)
 
 

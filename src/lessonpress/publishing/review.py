@@ -16,7 +16,7 @@ from lessonpress.core import atomic_io, git
 from lessonpress.core.errors import WrongUsage
 from lessonpress.core.settings import Config
 from lessonpress.publishing import diff_view, integrity
-from lessonpress.revision import history, published, revision_diff
+from lessonpress.revision import history, packed, published, revision_diff
 from lessonpress.revision.history import History
 from lessonpress.revision.numeric_diff import Array, Gap
 from lessonpress.revision.revision_diff import Edit, RevisionDiff
@@ -92,7 +92,7 @@ def _compare_lesson(
         return None, None
     old, new = history.find_latest(before), history.find_latest(after)
     words = _describe_events(before, after)
-    if new is None or not (folder / new).is_dir():
+    if new is None or not packed.exists(folder / new):
         return Change(slug, slug, words, None, {}, (None, None)), None
     title = published.read_manifest(folder / new).get("title") or slug
     if old is None or old == new:
@@ -129,8 +129,8 @@ def _describe_events(before: History, after: History) -> str:
 @contextmanager
 def _at_commit(config: Config, folder: Path, commit: str) -> Iterator[Path]:
     """A revision's folder, taken out of a commit where the working tree does not hold it."""
-    if folder.is_dir():
-        yield folder
+    if packed.exists(folder):
+        yield packed.open_revision(folder)
         return
     results = Path(config.results)
     at = folder.relative_to(results).as_posix()
