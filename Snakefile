@@ -20,6 +20,7 @@ rule all:
 
 
 onstart:
+    snakemake_session.collect_again()
     snakemake_session.remove_throttle(workflow)
 
 

@@ -45,7 +45,7 @@ LEAVES = {
 DECLARED = 'rule all:\n    input: expand("out/{{i}}/published.json", i=range({count}))\n' + "".join(
     f"rule {name}:\n    input: {', '.join(repr('out/{{i}}/' + file) for file in takes)}\n"
     f"    output: {', '.join(repr('out/{{i}}/' + file) for file in leaves)}\n"
-    f'    log: "out/{{{{i}}}}/{name}.log"\n    shell: "cp {{{{input[0]}}}} {{{{output[0]}}}}"\n'
+    f'    log: "out/{{{{i}}}}/{name}.log"\n    shell: "touch {{{{output}}}}"\n'
     for name, (takes, leaves) in LEAVES.items()
 )
 BEFORE = ", before"  # how the rows of another commit end
@@ -171,14 +171,39 @@ def measure_variations(bench: Bench, count: int) -> None:
     shutil.rmtree(folder)
 
 
-def measure_bare_graph(bench: Bench, count: int) -> None:
-    """Measure Snakemake itself with as many jobs for each lesson as we have, each with an output, and nothing to do."""
-    folder = _bare_chain(bench, count)
-    (folder / "out").mkdir()
-    for name in CHAIN:
-        for number in range(count):
-            (folder / "out" / f"{number}.{name}").write_text("")
-    bench.median(bare_row(count), bench.runs, lambda: bench.snakemake(folder))
+def measure_bare(bench: Bench, count: int) -> None:
+    """Measure Snakemake itself with as many jobs for each lesson as we have, each a `cp`: to do, then done.
+
+    Done by Snakemake and not made beside it: with nothing to do it reads what it noted of each job.
+    """
+    folder = _make_bare(bench, MANY.format(count=count))
+    (folder / "in").mkdir()
+    for number in range(count):
+        (folder / "in" / f"{number}.txt").write_text("")
+    _measure_done(bench, f"bare Snakemake, {len(CHAIN) * count} jobs", folder)
+
+
+def measure_declared(bench: Bench, count: int) -> None:
+    """Measure the same with jobs that declare as many files as ours."""
+    folder = _make_bare(bench, DECLARED.format(count=count))
+    for number in range(count):
+        (folder / "out" / str(number)).mkdir(parents=True)
+        for name in LEAVES["hash"][0]:
+            (folder / "out" / str(number) / name).write_text("")
+    _measure_done(bench, f"bare Snakemake, {len(CHAIN) * count} jobs with as many files", folder)
+
+
+def _make_bare(bench: Bench, rules: str) -> Path:
+    """A folder with a workflow of its own, and Snakemake's settings as we have them."""
+    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
+    (folder / "Snakefile").write_text(rules)
+    shutil.copytree(PROJECT / "profiles", folder / "profiles")
+    return folder
+
+
+def _measure_done(bench: Bench, row: str, folder: Path) -> None:
+    bench.note(row, bench.snakemake(folder))
+    bench.median(f"{row}, nothing to do", bench.runs, lambda: bench.snakemake(folder))
     shutil.rmtree(folder)
 
 
@@ -192,48 +217,12 @@ def measure_idle(bench: Bench, count: int) -> None:
     assert len(list(folder.glob("results/models/*/*/index.html"))) == count
     bench.median(f"{count} small lessons, nothing to do", bench.runs, lambda: bench.snakemake(folder))
     shutil.rmtree(folder)
-    measure_bare_graph(bench, count)
+    measure_bare(bench, count)
     measure_declared(bench, count)
 
 
-def measure_declared(bench: Bench, count: int) -> None:
-    """Measure Snakemake itself with as many jobs that declare as many files as ours, and nothing to do."""
-    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
-    (folder / "Snakefile").write_text(DECLARED.format(count=count))
-    for number in range(count):
-        (folder / "out" / str(number)).mkdir(parents=True)
-    for takes, leaves in LEAVES.values():  # in their order: each is younger than what it is made from
-        for name in (*takes, *leaves):
-            for number in range(count):
-                path = folder / "out" / str(number) / name
-                if not path.exists():
-                    path.write_text("")
-    shutil.copytree(PROJECT / "profiles", folder / "profiles")
-    row = f"bare Snakemake, {len(CHAIN) * count} jobs with as many files, nothing to do"
-    bench.median(row, bench.runs, lambda: bench.snakemake(folder))
-    shutil.rmtree(folder)
-
-
-def measure_bare_jobs(bench: Bench, count: int) -> None:
-    """Measure the same with every `cp` to do: what a rule for every step costs before a step of ours has begun."""
-    folder = _bare_chain(bench, count)
-    bench.note(f"bare Snakemake, {len(CHAIN) * count} jobs", bench.snakemake(folder))
-    shutil.rmtree(folder)
-
-
-def _bare_chain(bench: Bench, count: int) -> Path:
-    """A workflow of `cp` with nothing done yet."""
-    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
-    (folder / "Snakefile").write_text(MANY.format(count=count))
-    (folder / "in").mkdir()
-    for number in range(count):
-        (folder / "in" / f"{number}.txt").write_text("")
-    shutil.copytree(PROJECT / "profiles", folder / "profiles")
-    return folder
-
-
 def bare_row(count: int) -> str:
-    """The name of the row of `measure_bare_graph`."""
+    """The name of a row of `measure_bare`."""
     return f"bare Snakemake, {len(CHAIN) * count} jobs, nothing to do"
 
 
@@ -296,10 +285,8 @@ def main() -> None:
         for size in sizes[1:]:
             if size <= ALIKE:
                 measure_variations(bench, size)
-                measure_bare_jobs(bench, size)
+            measure_bare(bench, size)
             measure_site(bench, size)
-        if len(sizes) > 1:
-            measure_bare_graph(bench, sizes[-1])
         if options.idle:
             measure_idle(bench, options.idle)
         took = parts.measure_parts(Path(scratch), sources)

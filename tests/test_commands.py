@@ -135,7 +135,7 @@ def test_steps_are_done_as_they_are_named(typed: Typed) -> None:
     code, out, err = typed("publish", SLUG)
     assert (code, err) == (0, "")
     assert out.startswith("echo: published revision ")
-    assert typed("site")[:2] == (0, "site: 5 of 5 pages changed\n")
+    assert typed("site")[:2] == (0, "site: 7 of 7 pages changed\n")
     assert typed("mistakes") == (0, "", "")
 
 

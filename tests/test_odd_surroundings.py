@@ -39,7 +39,7 @@ def test_a_history_that_nests_without_end_is_one_message(tmp_path: Path) -> None
     with pytest.raises(LessonError, match="this is no history"):
         site.write_site(config)
     assert any(history.FILE in fault.where for fault in doctor.find_faults(config))
-    assert rule_inputs._read_latest(path.parent) is None
+    assert rule_inputs._find_latest(path.read_bytes()) is None
     with pytest.raises(ValueError, match="nests too deeply"):
         canonical_json.read(path)
     assert integrity._parse_json(b"[" * 100_000) is None

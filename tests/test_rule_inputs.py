@@ -125,7 +125,7 @@ def test_a_receipt_agrees_with_what_is_published_or_is_due(house: Config, change
 def test_a_lost_receipt_is_made_under_its_own_name(house: Config) -> None:
     """As at the first time."""
     (state_dir(house) / "published.json").unlink()
-    assert state(house).receipts() == [str(state_dir(house) / "published.json")]
+    assert state(house).receipts == [str(state_dir(house) / "published.json")]
 
 
 def test_a_receipt_that_was_asked_for_anew_counts(house: Config) -> None:
@@ -229,7 +229,7 @@ def test_reading_the_rules_writes_nothing(house: Config) -> None:
     root = Path(house.lessons).parent
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
     one = state(house)
-    _ = one.receipts(), one.site, one.good, one.verdicts, one.sources(SLUG), one.stale(SLUG, "cases.csv"), one.odd
+    _ = one.receipts, one.site, one.good, one.verdicts, one.sources(SLUG), one.stale(SLUG, "cases.csv"), one.odd
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
@@ -239,7 +239,7 @@ def test_parse_time_is_short(house: Config) -> None:
     code = (
         "import sys; from lessonpress.build import rule_inputs as workflow_state\n"
         f"state = workflow_state.read_state({house.model_dump()!r}, {{}})\n"
-        "assert state.slugs and state.receipts() and state.site and state.good and state.options\n"
+        "assert state.slugs and state.receipts and state.site and state.good and state.options\n"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
 // The page's own arithmetic, for the curious: `lesson` in the browser's console.
 import { flat, nd } from "#replay/operations/interpreter.js";
 import { explain } from "./explain.js";
-import { caseData, compute, figureNow, move } from "./machine.js";
+import { caseData, compute, figureNow, metricNow, move } from "./machine.js";
 import { selfTest } from "./sliders.js";
 import { follow } from "./selection.js";
 import { live, now, portName } from "./state.js";
@@ -14,7 +14,8 @@ globalThis.lesson = {
     });
     const values = compute(id, Object.fromEntries(shaped));
     const figures = (kind) => live[kind].map((_, at) => figureNow(kind, at, values)?.numbers ?? null);
-    return { matrices: figures("matrices"), vectors: figures("vectors") };
+    const metrics = live.metrics.map((_, at) => metricNow(at, values)?.value ?? null);
+    return { matrices: figures("matrices"), vectors: figures("vectors"), metrics };
   },
   cases: Object.keys(live.cases),
   input: (id, name) => Array.from(flat(caseData(id).inputs[name])),

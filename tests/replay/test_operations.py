@@ -15,6 +15,7 @@ import torch
 from torch.overrides import get_testing_overrides
 
 from lessonpress.replay import operations
+from lessonpress.replay.operations.torch_cases import SQUARE, N, case
 from tests import javascript_runner
 from tests.operation_cases import ALL, FAMILIES, Case, LayerCase
 
@@ -127,6 +128,54 @@ def expected(one: Case | LayerCase) -> list[np.ndarray[Any, Any]]:
     finally:
         torch.set_default_dtype(torch.float32)
     return [np.asarray(plain(x)) for x in leaves(tuple(result) if isinstance(result, torch.Size) else result)]
+
+
+# Numbers for which torch raises an error: a page must not show a number there.
+REFUSED = [
+    case("embedding", torch.tensor([0, -1]), SQUARE),
+    case("embedding", torch.tensor([4]), SQUARE),
+    *[case("gather", SQUARE, 1, torch.tensor([[at], [0]])) for at in (-1, 4)],
+    *[case("index_select", SQUARE, 0, torch.tensor([at])) for at in (-1, 4)],
+    *[case("scatter", SQUARE, 1, torch.tensor([[at], [0]]), 2.0) for at in (-1, 4)],
+    *[case("scatter_add", SQUARE, 1, torch.tensor([[at], [0]]), SQUARE) for at in (-1, 4)],
+    *[case("index_add", SQUARE, 0, torch.tensor([at]), SQUARE[:1]) for at in (-1, 4)],
+    *[case("index_copy", SQUARE, 0, torch.tensor([at]), SQUARE[:1]) for at in (-1, 4)],
+    *[case("getitem", SQUARE, torch.tensor([at]), oracle=lambda x, i: x[i]) for at in (-5, 4)],
+    *[case("nll_loss", SQUARE, torch.tensor([at, 0, 0, 0])) for at in (-1, 4)],
+    *[case("cross_entropy", SQUARE, torch.tensor([at, 0, 0, 0])) for at in (-1, 4)],
+    *[case("one_hot", torch.tensor([at]), 3) for at in (-1, 4)],
+    case("binary_cross_entropy", SQUARE * 9, SQUARE.sigmoid()),
+    *[case(op, N, torch.zeros_like(N)) for op in ("floor_divide", "remainder", "fmod")],
+    *[case("div", N, torch.zeros_like(N), rounding_mode=mode) for mode in ("floor", "trunc")],
+    case("number_div", torch.tensor(1.5), 0.0, oracle=lambda x, y: x.item() / y),
+    *[case("number_pow", torch.tensor(x, dtype=torch.float64), y, oracle=lambda x, y: real_power(x.item(), y))
+      for x, y in ((0.0, -1.0), (-2.5, 0.5), (1e200, 3.0))],
+]  # fmt: skip
+
+
+def real_power(x: float, y: float) -> float:
+    """Python's power, where that is a real number; ValueError where it is a complex one."""
+    power = x**y
+    if isinstance(power, complex):
+        raise ValueError(power)
+    return float(power)
+
+
+def test_what_torch_refuses_both_kernels_refuse(tmp_path: Path) -> None:
+    """Ids beyond a table, places before the first, classes that are none, whole numbers divided by zero …"""
+    for one in REFUSED:
+        with pytest.raises((RuntimeError, IndexError, ArithmeticError, ValueError)):
+            one.expected()
+        ready = bound(one)
+        with pytest.raises((operations.Unsupported, IndexError)):
+            operations.perform(ready, ready.args)
+    names = {bound(one).operation.name for one in REFUSED}
+    scripts = {name: operations.javascript([name]) for name in names}
+    data = {"cases": [job(bound(one)) for one in REFUSED], "scripts": scripts}
+    harness = Path(__file__).parents[1].joinpath("js", "kernels.js").read_text(encoding="utf-8")
+    answers = javascript_runner.run(operations.javascript(operations.kernels()) + harness, data, folder=tmp_path)
+    shown = {described(one): answer for one, answer in zip(REFUSED, answers, strict=True)}
+    assert {case: answer for case, answer in shown.items() if not str(answer.get("error")).startswith("Error: ")} == {}
 
 
 @pytest.fixture(scope="module")

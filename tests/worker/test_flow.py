@@ -75,9 +75,9 @@ def _disjoint(_: Any, x: Tensor) -> Tensor:
 
 
 def test_a_reader_sees_all_writes_into_its_views(watch: Watch) -> None:
-    """Two disjoint views were written: the reader's numbers come from both and from the first value."""
+    """Two disjoint views were written: the reader's numbers come from both, and from the first value by them alone."""
     seen = watch(Does(_disjoint), GRID)
-    assert seen.into("sum@Does#0") == ["clone@Does#0", "add_@Does#0", "mul_@Does#0"]
+    assert seen.into("sum@Does#0") == ["add_@Does#0", "mul_@Does#0"]
 
 
 def test_what_is_overwritten_is_no_source(watch: Watch) -> None:

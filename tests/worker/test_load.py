@@ -25,6 +25,9 @@ MODEL = "from torch import nn\n{0}\n\nclass Model(nn.Module):\n    def forward(s
                       "net/helpers.py": "from constants import BY\n", "constants.py": "BY = 4\n"}),
     ("model.py", {"model.py": MODEL.format("from .helpers import BY", "BY"), "__init__.py": "",
                   "helpers.py": "BY = 4\n"}),
+    ("model.py", {"model.py": MODEL.format("from .helpers import BY", "BY"), "helpers.py": "from .more import BY\n",
+                  "more.py": "BY = 4\n"}),
+    ("net/model.py", {"net/model.py": MODEL.format("from .helpers import BY", "BY"), "net/helpers.py": "BY = 4\n"}),
     ("net/model.py", {"net/model.py": MODEL.format("from beside import BY", "BY"), "net/beside.py": "BY = 4\n"}),
     ("random.py", {"random.py": MODEL.format("BY = 4", "BY")}),
     ("torch.py", {"torch.py": MODEL.format("BY = 4", "BY")}),
@@ -61,6 +64,7 @@ def test_a_missing_or_wrong_class_names_what_is_there(lesson: Lesson) -> None:
     (MODEL.format("", "2").replace("def f", "def __init__(self):\n        self.a = nn.ReLU()\n\n    def f"), "build", 6,
      "AttributeError"),
     (MODEL.format("", "nn.Linear(3, 3)(x)"), "call", 6, "RuntimeError"),
+    (MODEL.format("from ..above import BY", "BY"), "import", 2, "ImportError"),
 ])  # fmt: skip
 def test_errors_are_reported_with_the_lessons_line(lesson: Lesson, text: str, stage: str, line: int, kind: str) -> None:
     """Stage, exception, file and line, and the line's own text."""

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from watching import Does, Watched
 
+from lessonpress.graph.layout import nest
 from lessonpress.worker import modules
 
 
@@ -148,3 +150,14 @@ def test_names_with_any_characters_stay_apart() -> None:
     keys = ["a<b>&'\"", "has space", "{{ 7*7 }}", "two\nlines", "層", "bell\x07", "a#0@b[0]"]
     model = nn.ModuleDict({key: nn.Linear(1, 1) for key in keys})
     assert list(modules.ModelMap(model).describe({})) == ["", *keys]
+
+
+def test_what_stands_inside_a_leaf_may_be_called_by_itself(watch: Callable[..., Watched]) -> None:
+    """It is drawn beside the leaf: edges end at nodes, and a leaf is no frame."""
+    attend = nn.MultiheadAttention(4, 2, batch_first=True)
+    seen = watch(Does(lambda m, x: m.attend.out_proj(m.attend(x, x, x)[0]), attend=attend), torch.ones(1, 2, 4))
+    layers = seen.layers
+    assert (layers["attend"]["kind"], layers["attend"]["parent"]) == ("layer", None)
+    assert (layers["attend.out_proj"]["kind"], layers["attend.out_proj"]["parent"]) == ("layer", None)
+    assert "attend[0] -> attend.out_proj" in seen.edges
+    nest.read_nest(seen.graph["layers"], seen.graph["connections"])

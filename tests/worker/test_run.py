@@ -167,3 +167,55 @@ def test_settings_are_those_of_a_worker() -> None:
     part = nn.Linear(1, 1)
     assert torch.compile(part) is part
     assert bits(torch.compile(mode="default")(torch.sin)(torch.ones(1))) == bits(torch.sin(torch.ones(1)))
+
+
+def test_a_lesson_that_wants_plain_floats_gets_them(lesson: Lesson) -> None:
+    """`json` refuses what only behaves as a float: the run is repeated, and the number is noted as a decision."""
+    text = f"import json\n{HEAD}class Model(nn.Module):\n    def forward(self, x):\n        total = x.sum().item()\n"
+    seen = lesson(text + "        return x * json.loads(json.dumps(total))\n", ONES)
+    [call] = [call for call in seen.calls if call["op"] == "torch.item"]
+    assert call["out"] == 3.0
+
+
+PIECES = {
+    "traced": "torch.jit.trace(nn.Sequential(nn.Linear(3, 3), nn.Tanh()), torch.zeros(1, 3))",
+    "scripted": "torch.jit.script(nn.Linear(3, 3))",
+    "exported": "torch.export.export(nn.Linear(3, 3), (torch.zeros(1, 3),)).module()",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_pieces_made_by_torch_run_in_float64(lesson: Lesson, piece: str, mode: str) -> None:
+    """Their weights are cast with all others, and are recorded; an exported piece has no modes."""
+    text = f"{HEAD}class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text += f"        self.piece = {PIECES[piece]}\n\n    def forward(self, x):\n        return self.piece(x)\n"
+    seen = lesson(text, ONES, dtype="float64", mode=mode)
+    weights = [name for name in seen.captured["runs"]["execution"]["params"] if name.endswith("weight")]
+    [weight] = [seen.value(f"param:{name}") for name in weights]
+    bias = seen.value(f"param:{weights[0].removesuffix('weight')}bias")
+    right = weight.astype(np.float64).sum(1) + bias
+    assert np.allclose(seen.value("output")[0], np.tanh(right) if piece == "traced" else right, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
+def test_traced_constants_of_another_dtype_are_a_mistake_of_the_lessons(lesson: Lesson) -> None:
+    """In its own words and at its own line, without the stack of those who called it."""
+    text = f"{HEAD}def turn(x):\n    return x @ torch.eye(3)\n\n\nclass Model(nn.Module):\n    def __init__(self):\n"
+    text += "        super().__init__()\n        self.turn = torch.jit.trace(turn, torch.zeros(1, 3))\n\n"
+    with pytest.raises(run.Failed) as raised:
+        lesson(text + "    def forward(self, x):\n        return self.turn(x)\n", ONES, dtype="float64")
+    error = raised.value.record
+    assert "worker" not in error["message"]
+    assert "same dtype" in error["message"]
+    assert "trace it with inputs of the run's dtype" in error["expected"]
+    assert error["code"] == "return self.turn(x)"
+
+
+def test_a_model_may_call_itself(lesson: Lesson) -> None:
+    """`output` is always what the run gave."""
+    text = f"{HEAD}class Model(nn.Module):\n    def forward(self, x, depth=2):\n"
+    seen = lesson(text + "        return self(x * 2, depth - 1) if depth else x + 1\n", ONES)
+    assert seen.value("output").tolist() == [[5.0, 5.0, 5.0]]
+    assert seen.into("output") == ["add@Model#0"]

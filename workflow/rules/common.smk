@@ -29,7 +29,7 @@ localrules:
 
 def receipts(wildcards):
     """The receipts of all lessons in their present state."""
-    return STATE.receipts()
+    return STATE.receipts
 
 
 def pages(wildcards):

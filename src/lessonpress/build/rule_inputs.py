@@ -22,15 +22,16 @@ from pydantic import ValidationError
 from lessonpress.build import artifact, code_digest
 from lessonpress.build.artifact import Artifact
 from lessonpress.build.code_digest import StepName
-from lessonpress.build.steps import STEPS
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, WrongUsage
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
+from lessonpress.lesson.lesson_files import LessonFile
 
 Configuration: TypeAlias = Mapping[str, Any]  # Snakemake's, before it is validated as our settings
 NOTE = "note"  # belongs to a run and is no setting
 FOLDERS = ("lessons", "results", "work")
+HISTORY = "revisions.json"
 # What Snakemake would take for a wildcard or could not print; the key covers such a file all the same, and one whose
 # time is still to come, from which Snakemake lets nothing be made.
 _ODD_PATH = re.compile(r"[{}\x00-\x1f\x7f\ud800-\udfff]")
@@ -48,6 +49,7 @@ class State:
     declared: Config
     options: str  # options with which a command works with these settings; none where config.yaml says them all
     run: str = field(default_factory=lambda: secrets.token_hex(4))
+    _histories: dict[str, bytes | None] = field(default_factory=dict, repr=False, compare=False)
 
     @functools.cached_property
     def slugs(self) -> list[str]:
@@ -60,9 +62,15 @@ class State:
         return lesson_files.odd_names(Path(self.config.lessons))
 
     @functools.cached_property
+    def files(self) -> dict[str, list[LessonFile]]:
+        """The files of every lesson as they are now: looked at once, for its key and as Snakemake's inputs."""
+        return {slug: lesson_files.files(self.config.lesson(slug)) for slug in self.slugs}
+
+    @functools.cached_property
     def keys(self) -> dict[str, str]:
         """The key of every lesson as its files are now."""
-        return {slug: code_digest.compute_present_key(self.config, slug) for slug in self.slugs}
+        entries = {slug: [(file.name, file.content) for file in files] for slug, files in self.files.items()}
+        return {slug: code_digest.compute_key(self.config, those) for slug, those in entries.items()}
 
     def key(self, slug: str) -> str:
         """The key of one lesson."""
@@ -70,9 +78,15 @@ class State:
 
     def sources(self, slug: str) -> list[str]:
         """A lesson's files as Snakemake's inputs."""
-        folder = Path(self.config.lesson(slug))
-        names = [name for name in lesson_files.paths(folder) if not (_ODD_PATH.search(name) or is_ahead(folder / name))]
-        return [f"{self.declared.lesson(slug)}/{name}" for name in names]
+        folder, now = self.declared.lesson(slug), time.time()
+        files = self.files[slug] if slug in self.files else lesson_files.files(self.config.lesson(slug))
+        kept = [file.name for file in files if file.plain and file.changed <= now and not _ODD_PATH.search(file.name)]
+        return [f"{folder}/{name}" for name in kept]
+
+    @functools.cached_property
+    def receipts(self) -> list[str]:
+        """The receipts of all lessons."""
+        return [self.receipt(slug) for slug in self.slugs]
 
     def receipt(self, slug: str) -> str:
         """The receipt of a lesson's publication: one that agrees with what is published, or a name that no file has."""
@@ -80,15 +94,11 @@ class State:
         name = self._receipt(folder, "published", lambda receipt: self._agrees(slug, receipt))
         return f"{self.declared.work_dir(slug)}/{self.key(slug)}/{name}"
 
-    def receipts(self) -> list[str]:
-        """The receipts of all lessons."""
-        return [self.receipt(slug) for slug in self.slugs]
-
     @functools.cached_property
     def digest(self) -> str:
         """One digest of all lessons' states, of their receipts, and of what the pages around them say of the site."""
         odd = [ascii(name) for name in self.odd]
-        parts = [self.receipts(), odd, self.config.site.model_dump(), code_digest.digest_step("site")]
+        parts = [self.receipts, odd, self.config.site.model_dump(), code_digest.digest_step("site")]
         return canonical_json.digest_of(parts)[: code_digest.KEY]
 
     @functools.cached_property
@@ -116,25 +126,36 @@ class State:
 
     def _agrees(self, slug: str, receipt: Artifact) -> bool:
         """Whether a receipt says what is published: its revision is there, and is the one that was published last."""
-        revision, folder = receipt.body.get("revision"), self.config.published(slug)
-        there = bool(receipt.mistakes) or ((folder / str(revision)).is_dir() and revision == _read_latest(folder))
+        revision, folder = receipt.body.get("revision"), str(self.config.published(slug))
+        there = bool(receipt.mistakes) or (
+            os.path.isdir(f"{folder}/{revision}") and revision == _find_latest(self._history(slug))
+        )
         return there and receipt.body.get("key") == self.key(slug)
+
+    def _history(self, slug: str) -> bytes | None:
+        """The bytes of a lesson's history; None where there is none that can be read."""
+        if slug not in self._histories:
+            self._histories[slug] = _read(f"{self.config.published(slug)}/{HISTORY}")
+        return self._histories[slug]
 
     def _is_current(self, receipt: Artifact) -> bool:
         """Whether everything that the pages around the lessons rest on, and they themselves, is as it was."""
-        results, known = Path(self.config.results), dict(receipt.body.get("files", {}))
-        histories = {path.relative_to(results).as_posix() for path in results.glob("models/*/revisions.json")}
-        return histories <= known.keys() and all(
-            canonical_json.digest_file(results / name) == digest for name, digest in known.items()
-        )
+        known = dict(receipt.body.get("files", {}))
+        histories = {f"models/{slug}/{HISTORY}": slug for slug in _list_names(f"{self.config.results}/models")}
+        unknown = any(self._history(slug) is not None for name, slug in histories.items() if name not in known)
+        return not unknown and all(
+            _digest(self._history(histories[name]) if name in histories else _read(f"{self.config.results}/{name}"))
+            == digest for name, digest in known.items()
+        )  # fmt: skip
 
     def _receipt(self, folder: Path, stem: str, agrees: Callable[[Artifact], bool]) -> str:
         """The name of a receipt that agrees, else one that no file has."""
-        for path in sorted(folder.glob(f"{stem}*.json")):
+        plain, names = f"{stem}.json", [name for name in _list_names(str(folder)) if name.startswith(stem)]
+        for name in sorted(name for name in names if name.endswith(".json")):
+            path = folder / name
             if (receipt := artifact.read(path)) and agrees(receipt) and not is_ahead(path):
-                return path.name
-        plain = f"{stem}.json"
-        return f"{stem}-{self.run}.json" if (folder / plain).exists() else plain
+                return name
+        return f"{stem}-{self.run}.json" if plain in names else plain
 
 
 def is_ahead(path: Path) -> bool:
@@ -145,11 +166,32 @@ def is_ahead(path: Path) -> bool:
         return False
 
 
-def _read_latest(folder: Path) -> str | None:
+def _list_names(folder: str) -> list[str]:
+    """The names in a folder; none where there is no such folder."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a file; None where there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else canonical_json.digest(data)
+
+
+def _find_latest(history: bytes | None) -> str | None:
     """The revision that a history names last: what stands for the lesson, whatever stood for it before."""
     try:
-        return str(canonical_json.loads((folder / "revisions.json").read_bytes())["revisions"][-1]["revision"])
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return str(canonical_json.loads(history or b"")["revisions"][-1]["revision"])
+    except (ValueError, KeyError, IndexError, TypeError):
         return None
 
 
@@ -202,6 +244,9 @@ def _flatten(value: Configuration, at: str = "") -> dict[str, object]:
 
 def list_forced_steps(names: Mapping[StepName, str], *, every: bool, forced: Sequence[str]) -> list[str]:
     """The steps that Snakemake is to do again; `names` are those of our rules here, by step."""
+    # Only now: with what the steps are made of it takes as long to load as all the rest of this module.
+    from lessonpress.build.steps import STEPS
+
     files = {Path(one).name for one in forced}
     return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
 

@@ -6,6 +6,7 @@ The only module that touches Snakemake's own objects.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import secrets
 import subprocess
@@ -14,13 +15,14 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from snakemake.cli import get_argument_parser
 from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 
-from lessonpress.build import rule_inputs, steps
+from lessonpress.build import rule_inputs
+from lessonpress.build.code_digest import StepName
 from lessonpress.build.rule_inputs import State
 from lessonpress.cli import command_server
 from lessonpress.core import variables
@@ -36,6 +38,7 @@ FUNCTION = f'() {{ "${variables.PYTHON}" -I -S "${variables.CLIENT}" "$@"\n}}'
 LONGEST = 90  # bytes in the name of a folder for a socket: the system limits a socket's name
 GROUPS = ("lesson", "compare")  # of the rules whose jobs may run on another machine
 SLUG = lesson_files.SLUG.pattern  # what a rule's wildcard may be
+OFTEN, RARELY = gc.get_threshold(), 5_000_000  # how many new objects the garbage collector lets pass
 _forced: dict[int, set[str]] = {}  # by workflow, the steps that any of its modules is to repeat
 
 
@@ -53,6 +56,7 @@ def read_state(workflow: Workflow, config: SnakemakeConfig) -> State:
 
 def _read(workflow: Workflow, config: SnakemakeConfig) -> State:
     modifier = workflow.modifier
+    gc.set_threshold(RARELY)
     state = rule_inputs.read_state(config, _read_config_file(), _prefix(modifier.path_modifier))
     serve_commands()
     if workflow.is_main_process:
@@ -71,12 +75,13 @@ def pass_on_forced_steps(workflow: Workflow, renamed: Callable[[str], str] | Non
     if not workflow.is_main_process or dag is None:
         return
     forced = [*map(str, dag.forcerun or ()), *(map(str, dag.targets or ()) if dag.forcetargets else ())]
-    names = {step: (renamed or str)(step) for step in steps.STEPS}
     if id(workflow) not in _forced:  # a program may run one workflow after the other
         _forced[id(workflow)] = set()
         weakref.finalize(workflow, _forced.pop, id(workflow), None)
     again = _forced[id(workflow)]
-    again.update(rule_inputs.list_forced_steps(names, every=dag.forceall, forced=forced))
+    if forced or dag.forceall:
+        names = {step: (renamed or str)(step) for step in get_args(StepName)}
+        again.update(rule_inputs.list_forced_steps(names, every=dag.forceall, forced=forced))
     rule_inputs.hand_on(variables.AGAIN, ",".join(sorted(again)))
 
 
@@ -143,6 +148,16 @@ def serve_commands() -> None:
         variables.RUN: f"{folder}|{process}", variables.PYTHON: sys.executable,
         variables.CLIENT: str(Path(__file__).with_name("command_client.py")), "BASH_FUNC_lessonpress%%": FUNCTION,
     }  # fmt: skip
+
+
+def collect_again() -> None:
+    """Collect garbage as usual from now on, but in the graph of jobs: it stays to the end.
+
+    While Snakemake builds that graph, Python's collector would go through all of it again and again and find nothing:
+    a third of the whole time where nothing is to be done.
+    """
+    gc.freeze()
+    gc.set_threshold(*OFTEN)
 
 
 def remove_throttle(workflow: Workflow) -> None:

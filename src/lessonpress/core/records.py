@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import (
+    Literal,
+    NotRequired,  # what pydantic can read under Python 3.11
+    TypeAlias,
+)
 
-from typing_extensions import TypedDict  # what pydantic can read under Python 3.11
+from typing_extensions import TypedDict
 
 Real: TypeAlias = float | int | Literal["NaN", "Infinity", "-Infinity"]
 
@@ -26,8 +30,12 @@ class Isolation(TypedDict):
 
 
 class ReplayCertificate(TypedDict):
-    """Whether the published graph reproduces what was recorded, and how closely."""
+    """Whether the published graph reproduces what was recorded, and how closely.
+
+    `tolerances` says by dtype what difference was allowed; revisions of before 2026-12 do not have it.
+    """
 
     covered: bool
     maxDifference: Real | None
     uncovered: list[str]
+    tolerances: NotRequired[dict[str, Real]]

@@ -49,6 +49,7 @@ class _GraphBuilder:
             same = self.by_layer.setdefault(call["layer"], []) if is_node(call) else []
             self.numbers.append(len(same))
             same.append(call)
+        self.frames: dict[str, str | None] = {}  # by module: the frame in which it is drawn
         self.output = "output:result" if "output" in self.by_layer else "output"
         self.edges = count(1)
 
@@ -86,13 +87,38 @@ class _GraphBuilder:
     def _list_layers(self) -> Iterator[Layer]:
         seen: set[str] = set()
         for call in filter(is_node, self.calls[1:]):
-            for path in (*self._list_above(call["layer"]), call["layer"]):
+            for path in (*self._list_frames(call["layer"]), call["layer"]):
                 if path not in seen and path:
                     seen.add(path)
                     yield self._make_module(path) if path in self.modules else self._make_operation(path)
 
+    def _list_frames(self, path: str) -> list[str]:
+        """The frames around a module, from the outermost down."""
+        frames: list[str] = []
+        frame = self._find_frame(path) if path in self.modules else None
+        while frame is not None:
+            frames.insert(0, frame)
+            frame = self._find_frame(frame)
+        return frames
+
+    def _find_frame(self, path: str) -> str | None:
+        """The module in whose frame one is drawn: what it is registered in.
+
+        A leaf is no frame: what runs inside one (a parametrised layer's weight, an attention's output layer that is
+        called by itself, too) stands beside it, unless something between them has run as a whole.
+        """
+        if path not in self.frames:
+            parent = self.modules[path]["parent"]
+            above = self._list_above(path)
+            leaf = next((at for at, module in enumerate(above) if self.modules[module]["leaf"]), None)
+            if leaf is not None:
+                ran = [module for module in above[leaf + 1 :] if module in self.by_layer]
+                parent = ran[-1] if ran else self._find_frame(above[leaf])
+            self.frames[path] = parent or None
+        return self.frames[path]
+
     def _list_above(self, path: str) -> list[str]:
-        """The frames around a module that never run themselves (a ModuleList …) but hold one that does."""
+        """The modules around one, from the outermost down; some never run themselves (a ModuleList …)."""
         above: list[str] = []
         module = self.modules.get(path)
         while module is not None and module["parent"]:
@@ -104,7 +130,7 @@ class _GraphBuilder:
         """A registered module's layer: a node where it is a leaf, else a frame."""
         module, calls = self.modules[path], self.by_layer.get(path, [])
         op, kind = _name_module(module)
-        layer = _make_layer(path, op, kind, module["parent"] or None, module["params"])
+        layer = _make_layer(path, op, kind, self._find_frame(path), module["params"])
         self._add_calls(layer, calls, module["source"])
         if not module["leaf"]:
             layer["class"] = module["class"]
@@ -152,14 +178,17 @@ class _GraphBuilder:
 
     def _list_idle(self) -> list[str]:
         """The modules that did not run, nor any inside or around them."""
-        ran = {*self.by_layer, *(self.modules[path]["parent"] for path in self.by_layer if path in self.modules)}
+        unseen = {path for call in self.calls for path in call.get("ran", ())}
+        ran = {*self.by_layer, *unseen}
+        ran |= {self.modules[path]["parent"] or "" for path in ran if path in self.modules}
         idle = (path for path in self.modules if path and path not in ran and path not in self._above_running)
         return [path for path in idle if not self._is_in_leaf(path)]
 
     @functools.cached_property
     def _above_running(self) -> Set[str]:
         """Every path above a layer that ran."""
-        return {path[: dot.start()] for path in self.by_layer for dot in re.finditer(r"\.", path)}
+        ran = (*self.by_layer, *(path for call in self.calls for path in call.get("ran", ())))
+        return {path[: dot.start()] for path in ran for dot in re.finditer(r"\.", path)}
 
     def _is_in_leaf(self, path: str) -> bool:
         return any(self.modules[parent]["leaf"] for parent in self._list_above(path))
@@ -231,7 +260,7 @@ def _list_parameters(op: str, layer: bool) -> tuple[Sequence[str], str | None]:
 
 def _list_reads(call: Call) -> Iterator[tuple[str, Tree]]:
     """The tensors that a call reads, with their ports: `input`, `hx.0`, `tensors.1`."""
-    for name, struct in name_arguments(call):
+    for name, struct in (*name_arguments(call), *call.get("beside", {}).items()):
         for path, leaf in _find_tensors(struct):
             if "unread" not in leaf:
                 yield (f"{name}.{path}" if path else name), leaf

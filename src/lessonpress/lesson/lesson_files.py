@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from lessonpress.core.errors import LessonError
@@ -16,6 +17,16 @@ from lessonpress.core.errors import LessonError
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")  # what a lesson may be called; the recipe's schema says the same
 MAX_BYTES = 64 * 1024 * 1024  # of one file; a lesson with a larger one is refused unread
 Entry = tuple[str, str]  # a file's name in its folder, and the SHA-256 of its bytes or what it is instead
+
+
+@dataclass(frozen=True)
+class LessonFile:
+    """A file of a lesson: its name in the lesson's folder, and the SHA-256 of its bytes or what it is instead."""
+
+    name: str
+    content: str
+    plain: bool  # whether it can be opened
+    changed: float  # the time of its last change, in seconds; 0 where it is no plain file
 
 
 def slugs(lessons: Path) -> list[str]:
@@ -45,10 +56,15 @@ def paths(folder: Path) -> list[str]:
     return sorted(name for name, entry in _walk(str(folder), "") if _is_plain(entry))
 
 
+def files(folder: Path) -> list[LessonFile]:
+    """Every file of a lesson, sorted by name, with what it holds or is."""
+    found = [_look_at(name, entry) for name, entry in _walk(str(folder), "")]
+    return sorted((file for file in found if file.content), key=lambda file: file.name)
+
+
 def entries(folder: Path) -> list[Entry]:
     """Every file of a lesson with the SHA-256 of its bytes; of a link, or of what is no plain file, what it is."""
-    contents = [(name, _content(entry)) for name, entry in _walk(str(folder), "")]
-    return sorted((name, content) for name, content in contents if content)
+    return [(file.name, file.content) for file in files(folder)]
 
 
 def digest(files: Iterable[Entry]) -> str:
@@ -84,6 +100,14 @@ def _is_plain(entry: os.DirEntry[str]) -> bool:
         return entry.is_file()
     except OSError:
         return False
+
+
+def _look_at(name: str, entry: os.DirEntry[str]) -> LessonFile:
+    try:
+        changed = entry.stat().st_mtime if entry.is_file() else None
+    except OSError:
+        changed = None
+    return LessonFile(name, _content(entry), changed is not None, changed or 0.0)
 
 
 def _content(entry: os.DirEntry[str]) -> str:

@@ -25,7 +25,7 @@ NotNegative = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 DRAWN = "drawn"  # in the place of a name of prepared weights: those that the seed draws
 
 
-# The statistics that a metric may name; statistics.py computes them, and the page's machine.js.
+# The statistics that a metric may name; replay/statistics.py and statistics.js compute them.
 STATISTICS = ("sum", "mean", "min", "max", "argmax", "argmin", "norm")
 # Keys of a recipe's parts whose texts are words, wherever they stand below `experiment`.
 WORDS = frozenset({"title", "description", "label", "note"})

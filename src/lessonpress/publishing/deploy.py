@@ -30,7 +30,7 @@ def deploy(config: Config, out: Path) -> str:
     results = Path(config.results)
     if not (results / "index.html").is_file():
         raise LessonError(os.path.relpath(results), "nothing is published here", "", "Type: snakemake --cores 1")
-    _make_room(results, out)
+    _clear_folder(results, out)
     with lock.hold(results):
         shutil.copytree(results, out, ignore=_list_private, dirs_exist_ok=True)
     for folder in sorted((out / "models").iterdir()):
@@ -50,7 +50,7 @@ def deploy(config: Config, out: Path) -> str:
     return "\n".join(done)
 
 
-def _make_room(results: Path, out: Path) -> None:
+def _clear_folder(results: Path, out: Path) -> None:
     place, source = out.resolve(), results.resolve()
     inside = place == source or place in source.parents or source in place.parents
     if inside or (out.exists() and not out.is_dir()):

@@ -8,7 +8,7 @@ and so is everything that reads from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TypedDict
 
@@ -20,10 +20,9 @@ from lessonpress.replay.operations.builder import (
     TOLERANCE,
     Builder,
     list_given_values,
-    mark_number,
     measure_difference,
 )
-from lessonpress.replay.operations.interpreter import Marked, ProgramDocument
+from lessonpress.replay.operations.interpreter import Marked, ProgramDocument, mark_number
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Module, Recorded, Run
 
@@ -64,23 +63,30 @@ class Certificate:
 
     A difference is |replayed − recorded| / max(1, |recorded|): absolute below one, relative above; NaN equals NaN and
     infinities of one sign are equal. `uncovered` says what could not be repeated and why, in the order of the run.
+    `tolerances` says by the dtype of the values how far they were allowed to be off.
     """
 
     covered: bool
     max_difference: float | None
     uncovered: tuple[str, ...]
+    tolerances: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> ReplayCertificate:
         """The certificate under the manifest's names."""
-        return {"covered": self.covered, "maxDifference": self.max_difference, "uncovered": list(self.uncovered)}
+        return {"covered": self.covered, "maxDifference": self.max_difference, "uncovered": list(self.uncovered),
+                "tolerances": dict(sorted(self.tolerances.items()))}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A run's program with its certificate."""
+    """A run's program with its certificate.
+
+    `vague` are the ports whose last digits come from a narrower dtype than their own: a page would show other digits.
+    """
 
     program: Program
     certificate: Certificate
+    vague: Mapping[str, str] = field(default_factory=dict)
 
 
 def replay_run(
@@ -98,7 +104,8 @@ def replay_run(
             builder.add(number, call)
     uncovered = tuple(builder.uncovered)
     largest = max(builder.differences, default=None)
-    return Replayed(builder.program(), Certificate(not uncovered, largest, uncovered))
+    certificate = Certificate(not uncovered, largest, uncovered, builder.tolerances)
+    return Replayed(builder.program(), certificate, builder.vague)
 
 
 def replay_runs(captured: Recorded) -> dict[str, Replayed]:
@@ -115,7 +122,10 @@ def certify_capture(replayed: Mapping[str, Replayed]) -> ReplayCertificate:
     certificates = [run.certificate for run in replayed.values()]
     differences = [one.max_difference for one in certificates if one.max_difference is not None]
     uncovered = tuple(dict.fromkeys(reason for one in certificates for reason in one.uncovered))
-    return Certificate(not uncovered, max(differences, default=None), uncovered).document()
+    tolerances: dict[str, float] = {}
+    for one in certificates:
+        tolerances |= {dtype: max(most, tolerances.get(dtype, 0.0)) for dtype, most in one.tolerances.items()}
+    return Certificate(not uncovered, max(differences, default=None), uncovered, tolerances).document()
 
 
 def choose_program(captured: Recorded, replayed: Mapping[str, Replayed]) -> ProgramDocument | None:

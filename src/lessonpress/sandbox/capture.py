@@ -21,13 +21,14 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
+CALL_MAY = {"beside", "ran"}
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
 # Every form that a structure may take, by its keys.
 STRUCTS = tuple(set(keys.split()) for keys in (
     "tensor", "tensor from", "tensor from born", "tensor from unread", "tensor from born unread", "tuple", "list",
-    "dict",
+    "tensor number", "tensor from number", "dict",
     "record fields", "slice", "ellipsis", "dtype", "complex", "float", "opaque",
 ))  # fmt: skip
 DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
@@ -212,7 +213,7 @@ def check_array(value: Any, blobs: Mapping[str, int]) -> None:
 
 
 def _call(call: Any, number: int, reach: _Reach) -> None:
-    _keys(call, CALL_KEYS, "a call")
+    _keys(call, CALL_KEYS | (CALL_MAY & call.keys() if isinstance(call, dict) else set()), "a call")
     kinds = ("layer", "op", "module", "outside")
     if not (_name(call["layer"]) and _name(call["op"])) or call["kind"] not in kinds:
         raise Malformed("a call without a layer, operation or kind")
@@ -221,7 +222,10 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     if call["inside"] is not None and not (_count(call["inside"]) and call["inside"] < number):
         raise Malformed("a call inside one that has not begun")
     _place(call["at"], reach.bounds)
-    for struct in (*_list(call["args"], "args"), *dict(_items(call["kwargs"], "kwargs")).values()):
+    named = [struct for key in ("kwargs", "beside") for _, struct in _items(call.get(key, {}), key)]
+    if not all(_name(path) for path in _list(call.get("ran", []), "ran")):
+        raise Malformed("a call in which something ran that has no name")
+    for struct in (*_list(call["args"], "args"), *named):
         _struct(struct, reach, number, reader=call["layer"])  # what a call reads was made by an earlier one
         reach.take_tensors()
     _struct(call["out"], reach, reach.calls)
@@ -273,8 +277,8 @@ def _tensor(struct: Untrusted, reach: _Reach, before: int, reader: str | None) -
             reach.read(source, reader)
     if "born" in struct:
         _source(struct["born"], reach, before)
-    if struct.get("unread", True) is not True:
-        raise Malformed("an argument that is neither read nor unread")
+    if struct.get("unread", True) is not True or struct.get("number", True) is not True:
+        raise Malformed("an argument that is marked in a way of no known kind")
 
 
 def _leaf(struct: Untrusted) -> None:

@@ -61,7 +61,7 @@ def lesson_error(error: Untrusted, folder: Path, what: str, ended: WorkerResult,
     if error.get("code"):
         seen += f"; the line reads `{_text(error.get('code'))}`"
     limits = ended.confinement.limits
-    because = _because(kind, message, limits) or (RUNS if mutant else "")
+    because = _because(kind, message, limits) or _text(error.get("expected")) or (RUNS if mutant else "")
     made = RetryableError if _held(kind, message, limits) else LessonError  # a limit is no mistake of the lesson's
     return made(where, seen, because, format_printed(ended))
 

@@ -99,31 +99,36 @@ class Flow:
         self.clock += 1
         whole = Region(tensor)
         changed = whole if part is None or part is tensor else Region(part)
-        self.log.setdefault(_storage(tensor), []).append((self.clock, source, changed, whole))
+        self.log.setdefault(storage_of(tensor), []).append((self.clock, source, changed, whole))
 
     def adopt_view(self, tensor: Tensor) -> bool:
         """Take an unseen tensor for what it is when it only looks at the memory of a known one (`as_subclass` …)."""
         for known in self.results[self.indexed :]:
             if _stored(known) and known.numel() and readable(known):
-                self.by_storage.setdefault(_storage(known), []).append(known)
+                self.by_storage.setdefault(storage_of(known), []).append(known)
         self.indexed = len(self.results)
         if not _stored(tensor) or not tensor.numel():
             return False
         mine = Region(tensor)
-        for known in reversed(self.by_storage.get(_storage(tensor), ())):
-            if known.dtype == tensor.dtype and _storage(known) == _storage(tensor) and Region(known).covers(mine):
+        for known in reversed(self.by_storage.get(storage_of(tensor), ())):
+            alike = id(known) in self.origin and known.dtype == tensor.dtype
+            if alike and storage_of(known) == storage_of(tensor) and Region(known).covers(mine):
                 _, source, since = self.origin[id(known)]
                 self.origin[id(tensor)] = (tensor, source, since)
                 return True
         return False
 
+    def forget(self, tensor: Tensor) -> None:
+        """The tensor has got another memory: what made it says no more where its numbers come from."""
+        self.origin.pop(id(tensor), None)
+
     def expose(self, tensor: Tensor) -> None:
         """From now on the tensor's memory may be written without torch knowing."""
-        self.exposed.add(_storage(tensor))
+        self.exposed.add(storage_of(tensor))
 
     def is_exposed(self, tensor: Tensor) -> bool:
         """Whether the tensor's memory may be written without torch knowing."""
-        return _storage(tensor) in self.exposed
+        return storage_of(tensor) in self.exposed
 
     def knows(self, tensor: Tensor) -> bool:
         """Whether it was seen how the tensor was made."""
@@ -131,32 +136,58 @@ class Flow:
 
     def writes(self, tensor: Tensor) -> int:
         """How often the tensor's storage has been written into."""
-        return len(self.log.get(_storage(tensor), ())) if self.log else 0
+        return len(self.log.get(storage_of(tensor), ())) if self.log else 0
 
     def sources(self, tensor: Tensor) -> list[Source]:
         """Everything whose numbers `tensor` holds now, oldest first: what made it, and later writes that overlap it."""
         _, source, since = self.origin[id(tensor)]
         if not self.log:
             return [source]
-        log = self.log.get(_storage(tensor))
+        log = self.log.get(storage_of(tensor))
         if not log or log[-1][0] <= since:
             return [source]
         writers: list[Source] = []
-        mine = Region(tensor)
+        left = _Rest(Region(tensor))
         for time, writer, changed, whole in reversed(log):
             if time <= since:
                 break
-            if changed.overlaps(mine):
+            if left.overlaps(changed):
                 if writer not in writers:
                     writers.append(writer)
-                if whole.covers(mine):
+                if left.take(whole):
                     return writers[::-1]
         return [*writers, source][::-1] if source not in writers else writers[::-1]
+
+
+class _Rest:
+    """What is left of a region, going back in time, of which it is not yet known who wrote it last."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.exact = region.count <= EXACT and region.end > region.start + region.itemsize
+        self.cells: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None  # once a part of it is known
+
+    def overlaps(self, changed: Region) -> bool:
+        """Whether a write reached what is left."""
+        if self.cells is None or changed.itemsize != self.region.itemsize or changed.count > EXACT:
+            return changed.overlaps(self.region)
+        return changed.overlaps(self.region) and bool(np.isin(self.cells, changed.cells(), assume_unique=True).any())
+
+    def take(self, whole: Region) -> bool:
+        """Take away what a writer gave; whether nothing is left."""
+        if whole.covers(self.region):
+            return True
+        if not self.exact or whole.itemsize != self.region.itemsize or whole.count > EXACT:
+            return False
+        cells = self.region.cells() if self.cells is None else self.cells
+        self.cells = cells[~np.isin(cells, whole.cells(), assume_unique=True)]
+        return not self.cells.size
 
 
 def _stored(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_nested
 
 
-def _storage(tensor: Tensor) -> int:
+def storage_of(tensor: Tensor) -> int:
+    """The memory that a tensor looks at, as a key."""
     return tensor.untyped_storage().data_ptr() if _stored(tensor) else -id(tensor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -15,6 +16,13 @@ from torch import nn
 
 from .places import Places
 from .records import Place, Position, WorkerError
+from .rewriting import RewritingLoader
+
+PACKAGE = "lesson__package"  # no installed package can have this name
+SCRIPTED = (
+    "traced and scripted code keeps the dtypes of its constants: trace it with inputs of the run's dtype, or say "
+    "`dtype: float32` in the recipe's experiment"
+)
 
 
 class Refused(Exception):
@@ -28,17 +36,34 @@ class Refused(Exception):
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds the lesson's own modules after every other finder, so that a `random.py` of the lesson's hides nothing."""
+    """Finds the lesson's own modules, and has them rewritten as they are imported (`rewriting`).
 
-    def __init__(self, *folders: str) -> None:
-        self.folders = list(folders)
+    Top-level ones are found after every other finder, so that a `random.py` of the lesson's hides nothing; a second
+    finder, which stands first, knows only what lies `inside` packages of the lesson's.
+    """
+
+    def __init__(self, *folders: str, inside: bool = False) -> None:
+        self.folders, self.inside = list(folders), inside
         self.before = frozenset(sys.modules)  # torch's two thousand, which need not be looked through again
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Look in the lesson's folders for a top-level module; packages look after their own."""
-        return importlib.machinery.PathFinder.find_spec(fullname, self.folders) if path is None else None
+        """Look in the lesson's folders."""
+        if path is None:
+            return None if self.inside else _rewritten(importlib.machinery.PathFinder.find_spec(fullname, self.folders))
+        ours = fullname.startswith(f"{__package__}.")  # in a bundle this code lies in the lesson's folder
+        within = tuple(os.path.join(folder, "") for folder in self.folders)
+        if not self.inside or ours or not any(f"{place}{os.sep}".startswith(within) for place in path):
+            return None
+        return _rewritten(importlib.machinery.PathFinder.find_spec(fullname, path))
+
+
+def _rewritten(spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
+    """The same module, from its source and rewritten."""
+    if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+        spec.loader = RewritingLoader(spec.loader.name, spec.loader.path)
+    return spec
 
 
 def import_class(folder: str, file: str, name: str) -> type[nn.Module]:
@@ -48,7 +73,9 @@ def import_class(folder: str, file: str, name: str) -> type[nn.Module]:
     """
     _forget()
     # Beside the model's file first, as for a script, then in the lesson's folder.
-    sys.meta_path.append(Finder(os.path.join(folder, os.path.dirname(file)), folder))
+    places = os.path.join(folder, os.path.dirname(file)), folder
+    sys.meta_path.append(Finder(*places))
+    sys.meta_path.insert(0, Finder(*places, inside=True))
     module = _import(folder, file)
     kind = getattr(module, name, None)
     classes = [
@@ -100,17 +127,33 @@ def _import(folder: str, file: str) -> ModuleType:
     if len(parts) > 1 and os.path.exists(os.path.join(folder, *parts[:-1], "__init__.py")):
         return importlib.import_module(".".join(parts))
     if os.path.exists(os.path.join(folder, "__init__.py")):
-        # The folder itself is a package: give it a name that no installed package can have.
-        package = _load("lesson__package", os.path.join(folder, "__init__.py"), [folder])
+        # The folder itself is a package: give it a name.
+        package = _load(PACKAGE, os.path.join(folder, "__init__.py"), [folder])
         return importlib.import_module(f"{package.__name__}." + ".".join(parts))
+    if _imports_neighbours(os.path.join(folder, file)):
+        # `from .parts import …` without an __init__.py: the file's folder is taken for a package all the same.
+        sys.modules[PACKAGE] = ModuleType(PACKAGE)
+        sys.modules[PACKAGE].__path__ = [os.path.dirname(os.path.join(folder, file))]
+        return importlib.import_module(f"{PACKAGE}.{parts[-1]}")
     name = parts[-1]
     if name in sys.modules or importlib.machinery.PathFinder.find_spec(name) is not None:
         name = f"lesson__{name}"
     return _load(name, os.path.join(folder, file), None)
 
 
+def _imports_neighbours(path: str) -> bool:
+    """Whether a file imports with leading dots; a file that is no Python is reported when it is imported."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+
+
 def _load(name: str, path: str, search: list[str] | None) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=search)
+    loader = RewritingLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=search)
     if spec is None or spec.loader is None:
         raise Refused("import", f"{os.path.basename(path)} is no Python file")
     module = importlib.util.module_from_spec(spec)
@@ -130,7 +173,11 @@ def describe_error(error: BaseException, stage: str, places: Places, context: st
         place = {"file": error.filename[len(places.prefix) :], "line": error.lineno or 1}
     # The run's own copy of the folder is nobody's business: files are called by their names in the lesson.
     message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
-    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": "",
+    expected = ""
+    if "the TorchScript interpreter" in message:  # it adds the stack of whoever called, which is ours
+        message = message.strip().splitlines()[-1].partition("Error: ")[2] or message.strip().splitlines()[-1]
+        expected = SCRIPTED
+    return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": expected,
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,9 +14,10 @@ import torch
 from torch import nn
 
 from .places import Places
-from .records import Arguments, Module, Place
+from .records import Arguments, Module, Place, Source
 
 RECURRENT_OR_ATTENTION = (nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention)
+MADE_FROM = ("orig", "mask", "u", "v", "g")  # what pruning, spectral and weight norm as hooks add to a weight's name
 NOT_SHOWN = frozenset({"self", "args", "kwargs", "device", "dtype", "mode"})
 
 
@@ -47,22 +50,55 @@ def watch_construction(places: Places, seen: Declared | None = None) -> Iterator
         nn.Module.__setstate__ = native_copy  # type: ignore[method-assign]
 
 
+def held(module: nn.Module, kind: str) -> dict[str, Any]:
+    """A module's own `_parameters`, `_buffers` or `_modules` by name, whatever its class calls its own attributes."""
+    own = module.__dict__.get(kind)
+    if own is None and isinstance(module, torch.jit.ScriptModule):
+        own = getattr(module, kind, None)  # a traced module keeps them elsewhere
+    return {name: each for name, each in own.items() if each is not None} if own else {}
+
+
 def children(module: nn.Module) -> dict[str, nn.Module]:
-    """A module's direct children by name, whatever its class calls its own attributes."""
-    inside = module.__dict__.get("_modules")
-    return {name: child for name, child in inside.items() if child is not None} if inside else {}
+    """A module's direct children by name."""
+    return held(module, "_modules")
 
 
 def is_leaf(module: nn.Module) -> bool:
-    """Whether a call of the module is one node: its forward is a library's and nothing of the author's runs inside."""
+    """Whether a call of the module is one node: its forward is a library's and nothing of the author's runs inside.
+
+    What torch's parametrisations compute is opened: it is why the layer's weights are what they are.
+    """
     if isinstance(module, torch.jit.ScriptModule):
         return True
-    if not getattr(type(module).forward, "__module__", "").startswith("torch."):
+    home = _home_of_forward(module)
+    if not home.startswith("torch.") or home == "torch.nn.utils.parametrizations":
         return False
-    inside = module.__dict__.get("_modules")
-    if not inside or isinstance(module, RECURRENT_OR_ATTENTION):
-        return True
-    return not children(module).keys() - {"parametrizations"}
+    return isinstance(module, RECURRENT_OR_ATTENTION) or not children(module).keys() - {"parametrizations"}
+
+
+def _home_of_forward(module: nn.Module) -> str:
+    """The Python module in which the forward that runs was written: an instance may have one of its own."""
+    forward: Any = module.__dict__.get("forward", type(module).forward)
+    while isinstance(forward, (functools.partial, types.MethodType)):
+        forward = forward.func if isinstance(forward, functools.partial) else forward.__func__
+    return str(getattr(forward, "__module__", ""))
+
+
+def list_held(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors with which a leaf computes, by the names that it knows them by: `weight`, `out_proj.bias`.
+
+    A plain attribute takes the place of a parameter that was taken out (`del layer.weight; layer.weight = made`);
+    what torch's hooks make such an attribute from (`weight_orig`, `weight_mask`) the layer itself does not read.
+    """
+    own = module.__dict__
+    made = {name: value for name, value in own.items() if isinstance(value, torch.Tensor)}
+    behind = {f"{name}_{part}" for name in made for part in MADE_FROM}
+    for kind in ("_parameters", "_buffers"):
+        yield from ((n, tensor) for n, tensor in held(module, kind).items() if n not in behind)
+    yield from made.items()
+    for child_name, child in children(module).items():
+        if child_name != "parametrizations":
+            yield from ((f"{child_name}.{name}", tensor) for name, tensor in list_held(child))
 
 
 def named_class(module: nn.Module) -> type:
@@ -79,6 +115,7 @@ class ModelMap:
         self.paths: dict[int, str] = {}
         self.modules: dict[str, nn.Module] = {}
         self.aliases: dict[str, list[str]] = {}
+        self.names: dict[int, Source] = {}  # of every parameter and buffer, by the tensor's id
         stack = [("", model)]
         while stack:
             path, module = stack.pop()
@@ -88,13 +125,23 @@ class ModelMap:
             self.paths[id(module)], self.modules[path], self.aliases[path] = path, module, []
             below = [(f"{path}.{name}" if path else name, child) for name, child in children(module).items()]
             stack.extend(reversed(below))
+        self.held: dict[str, dict[str, Source]] = {}  # by leaf: its tensors as they were registered
+        for kind, source in (("_parameters", "param"), ("_buffers", "buffer")):
+            self.names |= {id(tensor): [source, name] for name, tensor in self.tensors(kind)}
+
+    def registered(self, path: str) -> dict[str, Source]:
+        """The tensors of a leaf as it was built, as the places that their numbers come from, by local name."""
+        if path not in self.held:
+            self.held[path] = {name: self.names[id(tensor)] for name, tensor in list_held(self.modules[path])
+                               if id(tensor) in self.names}  # fmt: skip
+        return self.held[path]
 
     def tensors(self, kind: str) -> Iterator[tuple[str, torch.Tensor]]:
         """Parameters (`_parameters`) or buffers (`_buffers`) by full name, each tensor once."""
         seen: set[int] = set()
         for path, module in self.modules.items():
-            for name, tensor in module.__dict__.get(kind, {}).items():
-                if tensor is not None and id(tensor) not in seen:
+            for name, tensor in held(module, kind).items():
+                if id(tensor) not in seen:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), tensor
 
@@ -120,10 +167,9 @@ class ModelMap:
 def _own(module: nn.Module, kind: str, names: dict[int, str], leaf: bool) -> dict[str, str]:
     """A module's own tensors (and its children's, for the names that a leaf's kernel needs): local to full name."""
     out = {}
-    for name, tensor in module.__dict__.get(kind, {}).items():
-        if tensor is not None:
-            out[name] = names[id(tensor)]
-    if leaf and module.__dict__.get("_modules"):
+    for name, tensor in held(module, kind).items():
+        out[name] = names[id(tensor)]
+    if leaf:
         for child_name, child in children(module).items():
             below = _own(child, kind, names, is_leaf(child))
             out.update({f"{child_name}.{name}": full for name, full in below.items()})
@@ -179,8 +225,8 @@ def _signature(kind: type) -> dict[str, inspect.Parameter]:
 
 def _attribute(module: nn.Module, name: str) -> Any:
     if name == "bias" and not isinstance(getattr(module, name, None), bool):
-        held = {**module.__dict__.get("_parameters", {}), **getattr(module, "parametrizations", {})}
-        return (held.get("bias") is not None) if "bias" in held else _ABSENT
+        names = {**module.__dict__.get("_parameters", {}), **getattr(module, "parametrizations", {})}
+        return (names.get("bias") is not None) if "bias" in names else _ABSENT
     value = getattr(module, name, _ABSENT)
     return value if value is _ABSENT else _plain(value)
 

@@ -17,10 +17,13 @@ QUESTIONS = frozenset({
 })  # fmt: skip
 # These hand out the memory itself: it may change without torch knowing.
 EXPOSING = frozenset({"numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage"})
+# With these the numbers themselves leave for Python, which may decide by them; the last two only make text of them.
+LEAVING = frozenset({"numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "__repr__", "__format__"})
+TEXT = frozenset({"__repr__", "__format__"})
 # These write all of their first argument and read none of it.
 OVERWRITING = frozenset({
     "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
-    "log_normal_", "set_",
+    "log_normal_", "set_", "data_",
 })  # fmt: skip
 # These change their running figures without torch counting a write.
 SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
@@ -28,7 +31,9 @@ SILENT = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 READS = frozenset({
     "item", "tolist", "__bool__", "__float__", "__int__", "__index__", "is_nonzero", "__nonzero__", "__complex__",
     "__long__", "equal", "allclose", "__contains__",
-})  # fmt: skip
+})
+# Of these, floats come to Python that can be followed further (`watched_number`).
+FOLLOWED = frozenset({"item", "tolist", "__float__"})  # fmt: skip
 SPELLED = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
     "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",

@@ -147,7 +147,8 @@ class Run(Mapping[str, Array]):
         self.alias = {alias: path for path, m in modules.items() for alias in m.get("aliases", ())}
         self.calls: dict[str, list[records.Call | records.Output]] = {}
         for call in run["calls"][1:]:
-            self.calls.setdefault(call["layer"], []).append(call)
+            if call["layer"]:  # a model that calls itself has no path
+                self.calls.setdefault(call["layer"], []).append(call)
         self.arrays: dict[int, Array] = {}
 
     def __getitem__(self, address: str) -> Array:
@@ -194,7 +195,7 @@ class Run(Mapping[str, Array]):
                 for path, leaf in _leaves(struct, top):
                     if path == name:
                         return [leaf]
-        calls = self.calls.get(base) or self.calls.get(self.alias.get(base, ""))
+        calls = self.calls.get(self.alias.get(base, base))
         if calls:
             if parsed.call == "*":
                 return [call["out"] for call in calls]

@@ -103,6 +103,7 @@ Tree = TypedDict(
         "from": list[Source],  # where the tensor's numbers came from
         "born": Source,  # where the tensor itself arose, where its numbers came later
         "unread": bool,  # an argument that is only overwritten
+        "number": bool,  # a Python number that was read from a tensor: its value is an array of no axes
         "drawn": bool,  # a parameter as it was initialised
         "tuple": list["Struct"],
         "list": list["Struct"],
@@ -161,6 +162,8 @@ class Call(TypedDict):
     args: list[Struct]
     kwargs: dict[str, Struct]
     out: Struct
+    beside: NotRequired[dict[str, Struct]]  # what it reads that is no argument: a layer's weights that were computed, …
+    ran: NotRequired[list[str]]  # the modules that ran inside, where nobody could look
 
 
 class Run(TypedDict):

@@ -8,7 +8,7 @@ import os
 import platform
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import inputs, kernels, load, modules, portable, recorded, stored
+from . import inputs, kernels, load, modules, portable, recorded, stored, transforms
 from .places import Places
 from .records import Facts, InputSpec, Module, Outputs, Plan, Recorded, Run, RunPlan, Struct, WorkerError
 from .trace import Tracer
@@ -48,6 +48,7 @@ def settle() -> None:
     torch.backends.mha.set_fastpath_enabled(False)
     # What a lesson wants compiled runs eagerly: a compiler needs a disk and processes, and hides the operations.
     torch.compile = _eager
+    transforms.install()
     # A record is many small objects that all stay: looking through them again and again would cost more than tracing.
     gc.freeze()
     gc.set_threshold(20_000)
@@ -140,26 +141,33 @@ class _One:
         self.run, self.kind, self.places, self.start, self.native = run, kind, places, start, native
         self.dtype: torch.dtype = getattr(torch, run["dtype"])
         self.values = Values(LIMIT)
+        self.tracer: Tracer | None = None
         self.structure: Callable[[], dict[str, Module]] = dict  # of the model's modules, once it has run
 
     def go(self, blobs: dict[str, str]) -> Run:
         """Build, make the inputs, call, and record it all."""
-        if self.native:
-            return self._go(blobs)
-        with portable.installed():
-            return self._go(blobs)
+        with nullcontext() if self.native else portable.installed():
+            try:
+                return self._go(blobs)
+            except Failed:
+                if self.tracer is None or not self.tracer.numbers:
+                    raise
+            # The lesson may want plain floats where it was given watched ones: let it have them.
+            self.values = Values(LIMIT)
+            return self._go(blobs, follow=False)
 
-    def _go(self, blobs: dict[str, str]) -> Run:
+    def _go(self, blobs: dict[str, str], *, follow: bool = True) -> Run:
         run = self.run
         seed(run["seed"])
         with reporting(self.places, "build", run["id"], None), modules.watch_construction(self.places) as declared:
             model = self.kind(**inputs.from_json(run["args"]))
-        switch(model, run["mode"])
+            switch(model, run["mode"])
         with reporting(self.places, "parameters", run["id"], None):
             initial = self._prepared(model)
         with reporting(self.places, "inputs", run["id"], None):
             given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
-        tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native)
+        tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native, follow=follow)
+        self.tracer = tracer
         for name, value in given:
             for path, leaf in inputs.leaves(value, name):
                 if isinstance(leaf, Tensor):
@@ -220,8 +228,13 @@ class _One:
 
 def switch(model: nn.Module, mode: str) -> None:
     """Put a model into `train` or `eval` mode, where its author has not given the word another meaning."""
-    if callable(getattr(model, "train", None)):
+    if not callable(getattr(model, "train", None)):
+        return
+    try:
         model.train(mode == "train")
+    except NotImplementedError:  # an exported program was fixed in one mode when it was exported
+        for module in model.modules():
+            module.training = mode == "train"
 
 
 def bind_inputs(model: nn.Module, given: list[tuple[str, Any]]) -> tuple[list[Any], dict[str, Any]]:

@@ -77,6 +77,10 @@ class Values:
         self.memo[id(tensor)] = (len(self.copies) - 1, stamp, tensor)
         return len(self.copies) - 1
 
+    def forget(self, tensor: Tensor) -> None:
+        """The tensor has got another memory: no earlier copy is one of it."""
+        self.memo.pop(id(tensor), None)
+
     def stale(self, tensor: Tensor) -> bool:
         """Whether a tensor's bytes are other ones than when it was last copied."""
         known = self.memo.get(id(tensor))

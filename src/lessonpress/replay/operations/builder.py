@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.interpreter import Argument, Marked, Program, Step, run_step
-from lessonpress.replay.operations.kinds import Array, Unsupported, settle
+from lessonpress.replay.operations import precision, python_numbers
+from lessonpress.replay.operations.interpreter import Argument, Program, Step, mark_number, run_step
+from lessonpress.replay.operations.kinds import RANGES, Array, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
 
-TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # for the largest difference; half types get COARSE
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # for the largest difference; others get COARSE
 COARSE = 2e-2
 # These change a dtype, or nothing: what they do is read off the recorded dtypes.
 CASTS = frozenset([
@@ -22,9 +23,7 @@ CASTS = frozenset([
     "cpu",
 ])
 SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
-TO_PYTHON = frozenset([
-    "item", "tolist", "bool", "float", "int", "index", "is_nonzero",
-])  # a number goes from a tensor to Python
+REPLACING = frozenset(["data_", "set_"])  # a tensor gets another memory
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
 
@@ -44,8 +43,13 @@ class Builder:
     lost: dict[int, str] = field(default_factory=dict)  # calls that were not repeated
     uncovered: list[str] = field(default_factory=list)
     differences: list[float] = field(default_factory=list)
+    tolerances: dict[str, float] = field(default_factory=dict)  # by dtype: the largest difference that was allowed
     given: dict[str, int] = field(default_factory=dict)
     limits: dict[int, float] = field(default_factory=dict)  # by slot: half and single precision taint what follows
+    dtypes: dict[int, str] = field(default_factory=dict)  # by slot, as recorded
+    varying: set[int] = field(default_factory=set)  # slots that a reader's inputs reach
+    rough: set[int] = field(default_factory=set)  # slots that a narrower dtype rounded in a way of its own
+    vague: dict[str, str] = field(default_factory=dict)  # ports that are rough, though their own dtype is wider
 
     def __post_init__(self) -> None:
         self.given = list_given_values(self.run)
@@ -59,37 +63,110 @@ class Builder:
         try:
             if call["kind"] == "outside":
                 raise Unsupported("a tensor that comes from outside the recorded operations")
-            self._repeat(number, call)
+            if isinstance(call["kwargs"].get("out"), dict):
+                self._repeat_into(number, call)
+            else:
+                self._repeat(number, call)
         except REPLAY_ERRORS as error:
             reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
             self.lost[number] = call["layer"]
             self.uncovered.append(f"{call['layer']}: {reason}")
 
+    def _repeat_into(self, number: int, call: Call) -> None:
+        """A result that is written into a given tensor (`out=`): it arises, then it is copied."""
+        result, target = call["out"], call["kwargs"]["out"]
+        number_of_value = _require_tensor(result)
+        arisen: Struct = {"dict": [["result", {"tensor": number_of_value}]]}
+        self._repeat(number, {**call, "kwargs": {k: v for k, v in call["kwargs"].items() if k != "out"}, "out": arisen})
+        read: Struct = {"tensor": number_of_value, "from": [[number, "result"]]}
+        self._repeat(number, {**call, "op": "torch.copy_", "args": [target, read], "kwargs": {}})
+
     def _repeat(self, number: int, call: Call) -> None:
         """Make a call's step, carry it out and compare what comes out."""
-        bound = self._bound(call)
-        name, args = bound.operation.name, _encode_arguments(bound.args)
-        outputs = [(self._slot(f"{number}:{path}"), leaf) for path, leaf in _find_tensors(call["out"])]
+        if python_numbers.gives_nothing(call):
+            return
+        bound = self._renormed(number, call, self._bound(call))
+        name, args = bound.operation.name, _encode_arguments(self._with_numbers(number, call, bound))
+        ports = [f"{number}:{path}" for path, _ in _find_tensors(call["out"])]
+        outputs = [(self._slot(port), leaf) for port, (_, leaf) in zip(ports, _find_tensors(call["out"]), strict=True)]
         writes_first = bound.inplace or name == "setitem"
         first, beside = (outputs[:1], outputs[1:]) if writes_first else (outputs, [])
-        limit = max([self.limit, *(self.limits[slot] for slot in _list_slots(args))])
-        guard = None if outputs else [mark_number(leaf) for _, leaf in recorded.leaves(call["out"])]
-        slack = limit if guard and any(isinstance(value, float | dict) for value in guard) else 0.0
-        self._do(Step(number, call["layer"], name, tuple(args), self._out(first), bound.inplace, guard, slack))
+        read = list_slots(args)
+        limit = max([self.limit, *(self.limits[slot] for slot in read)])
+        if outputs:
+            rounded = [self._rounds(bound, leaf) for _, leaf in first]
+            raw = [(self._slot(f"{number}:{path}") if to and not writes_first else slot, leaf)
+                   for (slot, leaf), to, path in zip(first, rounded, _name_unrounded(call), strict=False)]  # fmt: skip
+            self._do(Step(number, call["layer"], name, tuple(args), self._out(raw), bound.inplace))
+            for (slot, leaf), (made, _), to in zip(first, raw, rounded, strict=True):
+                if to:
+                    self._do(precision.make_step(self.steps[-1], made, to, self._out([(slot, leaf)]), writes_first))
+        else:
+            guard = python_numbers.list_guarded(call)
+            slack = limit if any(isinstance(value, float | dict) for value in guard) else 0.0
+            self._do(Step(number, call["layer"], name, tuple(args), (), bound.inplace, guard, slack))
         self._look(beside, args)
         for slot, leaf in outputs:
-            self.limits[slot] = max(limit, self._precision(leaf["tensor"]))
+            self.dtypes[slot] = self._dtype(leaf)
+            exact = precision.is_exact(bound, args, [self.dtypes[each] for each in read], self._dtype(leaf))
+            self.limits[slot] = limit if exact else max(limit, self._precision(leaf["tensor"]))
         if first and (bound.inplace or bound.operation.writes):
             self._taint(first[0][0])
+        self._spread(bound, args, dict(zip(ports, (slot for slot, _ in outputs), strict=True)))
         for slot, leaf in outputs:
             self._compare(slot, leaf["tensor"])
+
+    def _renormed(self, number: int, call: Call, bound: Bound) -> Bound:
+        """An embedding with `max_norm` first shortens the rows that it is asked for, in the table itself."""
+        if bound.operation.name == "Embedding":
+            weights, options, ids = bound.args
+            table, given = weights["dict"]["weight"], options["dict"]
+            renorm, rest = given["max_norm"], (weights, {"dict": {**given, "max_norm": None}}, ids)
+            kind = given["norm_type"]
+        elif bound.operation.name == "embedding":
+            ids, table, padding, renorm, kind, *others = bound.args
+            rest = (ids, table, padding, None, kind, *others)
+        else:
+            return bound
+        if renorm is None:
+            return bound
+        step = resolve("embedding_renorm", [table, ids, renorm, kind], {})
+        self._do(Step(number, call["layer"], step.operation.name, tuple(_encode_arguments(step.args)), ()))
+        if any(slot in self.varying for slot in list_slots(ids)):
+            self.varying |= {table["slot"], *self._beside([table["slot"]])}
+        return Bound(bound.operation, tuple(rest), bound.inplace)
+
+    def _dtype(self, leaf: Tree) -> str:
+        return self.run["values"][leaf["tensor"]]["dtype"]
+
+    def _rounds(self, bound: Bound, leaf: Tree) -> str | None:
+        """The dtype to which a result is to be rounded, None where float64 does for it."""
+        dtype = self._dtype(leaf)
+        return dtype if precision.is_narrow(dtype, self.run["dtype"]) and not precision.moves(bound) else None
+
+    def _spread(self, bound: Bound, args: list[Argument], made: Mapping[str, int]) -> None:
+        """Note which results a reader's inputs reach, and which of them torch may have rounded otherwise."""
+        read, dtypes = list_slots(args), {port: self.dtypes[slot] for port, slot in made.items()}
+        narrow = {port: precision.is_narrow(dtype, self.run["dtype"]) for port, dtype in dtypes.items()}
+        reached = {*made.values()}
+        if bound.inplace or bound.operation.writes:
+            reached |= {*self._beside(list(reached))}
+        if any(slot in self.varying for slot in read):
+            self.varying |= reached
+            given = [self.dtypes[slot] for slot in read]
+            exact = all(precision.is_exact(bound, args, given, dtypes[port]) for port in made if narrow[port])
+            if not exact or any(slot in self.rough for slot in read):
+                self.rough |= reached
+        for port, slot in made.items():
+            if slot in self.rough and "float" in dtypes[port] and not narrow[port]:
+                self.vague[port] = dtypes[port]
 
     def _look(self, beside: list[tuple[int, Tree]], args: list[Argument]) -> None:
         """A write also gives those of its arguments that share the memory it went to: they come out as they are."""
         if not beside:
             return
-        target = self.slots[_list_slots(args)[0]]
-        looking = [slot for slot in _list_slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
+        target = self.slots[list_slots(args)[0]]
+        looking = [slot for slot in list_slots(args)[1:] if np.may_share_memory(self.slots[slot], target)]
         if len(looking) < len(beside):
             raise Unsupported("writes more arrays than the replay knows")
         for out, slot in zip(beside, looking, strict=False):
@@ -125,23 +202,47 @@ class Builder:
         if seen.dtype != expected.dtype:
             raise Unsupported(f"gives {seen.dtype}, {expected.dtype} was recorded")
         if off > self.limits[slot]:
-            raise Unsupported(f"differs from the record by {off:.2g}")
+            raise Unsupported(f"was computed and differs from the record by {off:.2g}")
+        if expected.dtype.kind == "f":
+            dtype = self.run["values"][number]["dtype"]
+            self.tolerances[dtype] = max(self.limits[slot], self.tolerances.get(dtype, 0.0))
         self.differences.append(off)
 
     def _bound(self, call: Call) -> Bound:
         """A call's row, with its arguments as a step holds them."""
+        if plain_name(call["op"]) in REPLACING:  # what the first tensor was before is read no more
+            return resolve("alias", [self._encode(arg) for arg in call["args"][1:]], {})
         args = [self._encode(arg) for arg in call["args"]]
         kwargs = {k: self._encode(v) for k, v in call["kwargs"].items() if k not in WITHOUT_EFFECT}
         if call["kind"] == "layer":
             return self._layer(call, args, kwargs)
         name = plain_name(call["op"])
-        if name.strip("_") in TO_PYTHON and not list(_find_tensors(call["out"])):
-            return resolve("alias", args[:1], {})
+        if python_numbers.leaves_tensors(call):
+            return resolve(python_numbers.name_step(call, self.slots, args), args[:1], {})
+        if (own := python_numbers.name_arithmetic(call)) is not None:
+            return resolve(own, args, kwargs)
         if name in CASTS | SAME:
             return self._converted(call, args, kwargs)
         if name in ("getitem", "setitem"):
             args[1:2] = [self._index(call["args"][1])]
         return resolve(name, args, kwargs)
+
+    def _with_numbers(self, number: int, call: Call, bound: Bound) -> list[Argument]:
+        """A row's arguments; a Python number that the row cannot take from an array must stay what it was."""
+
+        def placed(arg: Argument, name: str) -> Argument:
+            if isinstance(arg, list):
+                return [placed(part, name) for part in arg]
+            if not isinstance(arg, dict) or "number" not in arg:
+                return arg
+            given, plain = {"slot": arg["slot"]}, arg["number"]
+            if not python_numbers.takes_number(bound.operation, name):
+                slack = self.limits[arg["slot"]]
+                self._do(Step(number, call["layer"], "alias", (given,), (), False, [plain], slack))
+                return plain
+            return given
+
+        return [placed(arg, name) for arg, name in zip(bound.args, bound.operation.parameters, strict=True)]
 
     def _layer(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A leaf module's row with its weights and constructor parameters."""
@@ -150,10 +251,11 @@ class Builder:
             raise Unsupported("a module that is not registered")
         weights = {name: {"slot": self._source(kind, full)}
                    for kind, names in (("param", module["parameters"]), ("buffer", module["buffers"]))
-                   for name, full in names.items()}  # fmt: skip
+                   for name, full in names.items() if name not in call.get("beside", {})}  # fmt: skip
+        weights |= {name: self._encode(struct) for name, struct in call.get("beside", {}).items()}
         params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
-        row = TABLE.get(call["op"])
+        row = TABLE.get(plain_name(call["op"]))
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
         bound = resolve_layer(call["op"], weights, params, args, kwargs)
         options = {name: mark_number(value) for name, value in bound.args[1].items()}
@@ -163,6 +265,8 @@ class Builder:
         """A change of dtype, or of nothing that a replay knows, as the recorded dtypes tell."""
         given, result = _require_tensor(call["args"][0]), _require_tensor(call["out"])
         before, after = self.run["values"][given]["dtype"], self.run["values"][result]["dtype"]
+        if before != after and precision.is_narrow(after, self.run["dtype"]):
+            return resolve("rounded", [args[0], {"dtype": after}], {})
         if before != after:
             return resolve("cast", [args[0], {"dtype": after}], {})
         return resolve("clone" if kwargs.get("copy") else "alias", args[:1], {})
@@ -171,6 +275,8 @@ class Builder:
         """A recorded argument as a step holds it."""
         if not isinstance(struct, dict):
             return mark_number(struct)
+        if "number" in struct:
+            return {"slot": self._read(struct), "number": mark_number(float(self.array(struct["tensor"])))}
         if "tensor" in struct:
             return {"slot": self._read(struct)}
         if "tuple" in struct or "list" in struct:
@@ -226,7 +332,7 @@ class Builder:
     def _origins(self, source: int | str, name: str) -> list[int]:
         """The slots that a source may mean: its port, or what a call wrote into without giving it."""
         if isinstance(source, int) and self.ports.get(f"{source}:{name}") not in self.slots:
-            return [slot for step in self.steps if step.call == source for slot in _list_slots(list(step.args))]
+            return [slot for step in self.steps if step.call == source for slot in list_slots(list(step.args))]
         return [self._source(source, name)]
 
     def _source(self, source: int | str, name: str) -> int:
@@ -238,7 +344,20 @@ class Builder:
                 raise Unsupported(f"reads {port}, which no step gives")
             self.slots[slot] = settle(self.array(self.given[port])).copy()
             self.limits[slot] = self.limit
+            self.dtypes[slot] = self.run["values"][self.given[port]]["dtype"]
+            if source == "input":
+                self._enter(slot, port)
         return slot
+
+    def _enter(self, slot: int, port: str) -> None:
+        """What a reader puts into an input is what torch would make of it: rounded to its dtype, or in its range."""
+        self.varying.add(slot)
+        dtype = self.run["values"][self.given[port]]["dtype"]
+        step = Step(-1, port, "cast", ({"slot": slot}, {"dtype": dtype}), ())
+        if precision.is_narrow(dtype, self.run["dtype"]):
+            self._do(precision.make_step(step, slot, dtype, (), True))
+        elif dtype in RANGES and dtype != "int64":
+            self._do(step)
 
     def _slot(self, port: str) -> int:
         """A port's slot, a new one if it has none."""
@@ -250,15 +369,21 @@ def _describe_layout(array: Array) -> tuple[Any, ...]:
     return array.__array_interface__["data"][0], array.shape, array.strides
 
 
-def _list_slots(args: Argument) -> list[int]:
+def list_slots(args: Argument) -> list[int]:
     """The slots that a step's arguments name, in order."""
-    if isinstance(args, list):
-        return [slot for arg in args for slot in _list_slots(arg)]
+    if isinstance(args, list | tuple):
+        return [slot for arg in args for slot in list_slots(arg)]
     if not isinstance(args, dict):
         return []
     if "slot" in args:
         return [args["slot"]]
-    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in _list_slots(part)]
+    return [slot for part in (*args.get("dict", {}).values(), args.get("slice")) for slot in list_slots(part)]
+
+
+def _name_unrounded(call: Call) -> Iterator[str]:
+    """For each result the path of what it was before it was rounded."""
+    for path, _ in _find_tensors(call["out"]):
+        yield f"{path}.before rounding".removeprefix(".")
 
 
 def _wrap_params(params: Arguments) -> Iterator[tuple[str, Struct]]:
@@ -322,10 +447,3 @@ def measure_difference(seen: Array, expected: Array) -> float:
     with np.errstate(all="ignore"):
         off = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b) / np.maximum(1.0, np.abs(b)))
     return float(np.nan_to_num(off, nan=np.inf, posinf=np.inf).max(initial=0.0))
-
-
-def mark_number(value: Struct) -> Marked:
-    """A plain value as a step holds it: floats that are whole or not finite are marked, as JavaScript has one 2."""
-    if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
-        return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}
-    return value

@@ -172,7 +172,7 @@ const guard = (step, result) => {
   const seen = Array.from(flat(result));
   const held = [step.guard].flat(Infinity).map((v) => Number(v !== null && typeof v === "object" ? v.float : v));
   if (seen.length !== held.length || !seen.every((v, i) => near(v, held[i]))) {
-    refuse(`${step.layer}: the model decides by this value, and it is another than the recorded one`);
+    refuse(`${step.layer}: Python goes on with this value, and it is another than the recorded one`);
   }
 };
 // Repeats a recorded program. `inputs` and `tensors` map names to arrays; the result maps every port ("input:state",
@@ -190,7 +190,9 @@ export const runProgram = (program, inputs, tensors, slots = []) => {
     const [family, name] = [port.slice(0, port.indexOf(":")), port.slice(port.indexOf(":") + 1)];
     if (/^\d/.test(family)) return;
     const given = (family === "input" ? inputs : tensors)[name];
-    keep(slot, given ? copy(given) : refuse(`${port} is not given`));
+    if (!given) refuse(`${port} is not given`);
+    if (given.kind < FLOAT && !flat(given).every(Number.isInteger)) refuse(`${name} takes whole numbers only`);
+    keep(slot, copy(given));
   });
   for (const step of program.steps) {
     const args = decode(step.args, slots);

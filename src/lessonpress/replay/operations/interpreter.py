@@ -91,6 +91,13 @@ class Program:
         }
 
 
+def mark_number(value: object) -> Marked:
+    """A plain value as a step holds it: floats that are whole or not finite are marked, as JavaScript has one 2."""
+    if isinstance(value, float) and (value.is_integer() or not np.isfinite(value)):
+        return {"float": repr(value).replace("inf", "Infinity").replace("nan", "NaN")}
+    return value
+
+
 def decode(arg: Argument, slots: Mapping[int, Array]) -> Any:
     """An argument of a step as its kernel takes it."""
     if isinstance(arg, list):
@@ -144,7 +151,7 @@ def _require_guard(step: Step, guard: Sequence[Marked], results: list[Array]) ->
     held = np.asarray([decode(part, {}) for part in guard], dtype=np.float64)
     seen = np.concatenate([x.reshape(-1) for x in results]).astype(np.float64) if results else held[:0]
     if seen.shape != held.shape or not np.allclose(seen, held, rtol=step.within, atol=step.within, equal_nan=True):
-        raise Unsupported("the model decides by this value, and it is another than the recorded one")
+        raise Unsupported("Python goes on with this value, and it is another than the recorded one")
 
 
 def run_program(program: Program, inputs: Mapping[str, Array], tensors: Mapping[str, Array]) -> dict[str, Array]:

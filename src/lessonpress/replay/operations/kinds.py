@@ -55,6 +55,23 @@ def cast(x: Any, dtype: str) -> Array:
     return source.astype(target)
 
 
+FORMATS = {"float16": (10, -14, 65504.0), "bfloat16": (7, -126, (2 - 2.0**-7) * 2.0**127)}  # digits, exponent, largest
+
+
+def round_to(x: Any, dtype: str) -> Array:
+    """`x` rounded to a narrower float dtype, as float64: to float32 first, as torch does, then to half precision."""
+    with np.errstate(over="ignore"):
+        single = np.asarray(x, dtype=np.float64).astype(np.float32).astype(np.float64)
+    if dtype not in FORMATS:
+        return single
+    digits, lowest, largest = FORMATS[dtype]
+    with np.errstate(all="ignore"):
+        exponent = np.frexp(single)[1] - 1
+        step = np.ldexp(1.0, np.maximum(exponent, lowest) - digits)
+        rounded = np.where(np.isfinite(single), np.rint(single / step) * step, single)
+    return np.where(np.abs(rounded) > largest, np.sign(rounded) * np.inf, rounded)
+
+
 def real(x: Any) -> Array:
     """`x` as float64, which is what transcendental functions make of integers and bools."""
     return np.asarray(x, dtype=np.float64)

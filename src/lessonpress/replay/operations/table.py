@@ -232,7 +232,7 @@ def resolve_layer(
     """
     if name in RANDOM:
         raise Unsupported("random")
-    row = TABLE.get(name)
+    row = TABLE.get(ALIASES.get(name, name))
     if row is None or not row.layer:
         raise Unsupported(f"{name} is not in the operation table")
     return Bound(row, _bind_arguments(row, [dict(weights), {**row.options, **params}, *args], dict(kwargs)))

@@ -125,9 +125,18 @@ def render_page(
         own_graphs={case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {})
                     for case in example.list_cases(manifest)},
         recorded_only=None if live else view_models.explain_recorded_only(manifest),
+        still_figures=_list_still_figures(live),
         page_script=scripts.make_lesson_script(live, questions=bool(parts.questions)),
         minutes=_estimate_minutes(manifest, parts),
     )  # fmt: skip
+
+
+def _list_still_figures(live: Live | None) -> frozenset[str]:
+    """The figures of a live page that it does not compute, as `matrices/0`."""
+    if live is None:
+        return frozenset()
+    kinds = (("matrices", live["matrices"]), ("vectors", live["vectors"]))
+    return frozenset(f"{kind}/{at}" for kind, figures in kinds for at, figure in enumerate(figures) if figure is None)
 
 
 def _estimate_minutes(manifest: Manifest, parts: Parts) -> dict[str, int]:

@@ -36,7 +36,8 @@ def make_live_data(
         return None
     first = next(iter(playable["cases"]))
     run, program = recorded.Runs(captured)[first], playable["program"]
-    ports, record = frozenset(program["ports"]), experiment.record if experiment else None
+    vague = frozenset(port for name in playable["cases"] for port in built[name].vague)
+    ports, record = frozenset(program["ports"]) - vague, experiment.record if experiment else None
     return {
         "program": program,
         "families": {name: operations.TABLE[name].family for name in program["operations"]},
@@ -46,7 +47,7 @@ def make_live_data(
         "matrices": [_locate_figure(run, entry, ports) for entry in (record.matrices if record else [])],
         "vectors": [_locate_figure(run, entry, ports) for entry in (record.vectors if record else [])],
         "metrics": [_find_metric(metric, record) for metric in record.metrics] if record else [],
-        "modules": dict(_list_module_ports(run, ports)),
+        "modules": dict(_list_module_ports(run, ports | vague)),
         "control": _make_control(experiment.control if experiment else None, playable["cases"][first]["inputs"]),
     }  # fmt: skip
 

@@ -87,10 +87,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Replay:
-    """Whether the graph can be run without PyTorch; `difference` belongs to this run only."""
+    """Whether the graph can be run without PyTorch, and if not why; `difference` belongs to this run only."""
 
     covered: bool
-    uncovered: tuple[str, ...]
+    reason: str
+    tolerances: str
     difference: str
 
 
@@ -262,7 +263,10 @@ def make_replay(manifest: Manifest) -> Replay | None:
         return None
     uncovered = tuple(certificate.get("uncovered") or [])
     covered = certificate.get("covered", False) and not uncovered
-    return Replay(covered, uncovered, _format_number(certificate.get("maxDifference")))
+    tolerances = certificate.get("tolerances", {})
+    allowed = [f"{most:.0e} ({dtype})".replace("e-0", "e-") for dtype, most in tolerances.items()]
+    difference = _format_number(certificate.get("maxDifference"))
+    return Replay(covered, "" if covered else explain_recorded_only(manifest), " and ".join(allowed), difference)
 
 
 def list_files(manifest: Manifest) -> tuple[File, ...]:

@@ -32,6 +32,7 @@ CASES: list[Case | LayerCase] = [
     case("tensor", [1, 2.5]),
     case("tensor", [1.7, -2.7], dtype=torch.int64),
     case("tensor", []),
+    case("tensor", [[torch.tensor(0.5).double(), 2.5], [1.5, torch.tensor(-3.0).double()]], dtype=torch.float64),
     case("arange", 5),
     case("arange", 1, 9, 3),
     case("arange", 5, dtype=torch.float64),

@@ -1,7 +1,7 @@
 // Arrays that arise from numbers alone: the JavaScript of kernels.py.
 import { plainNumber } from "../indexing/kernels.js";
 import {
-  FLOAT, INT, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, tensor,
+  FLOAT, INT, arr, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, reshape, tensor,
 } from "../interpreter.js";
 import "../shapes/kernels.js";
 
@@ -24,8 +24,10 @@ op.new_full = (x, size, value, dtype) => filled(size, kindOr(dtype, x.kind), val
 op.tensor = (data, dtype) => {
   if (isArray(data)) return copy(data, kindOr(dtype, data.kind));
   const parts = [data].flat(Infinity);
-  const stacked = isArray(parts[0]) ? op.stack(parts, 0) : tensor(data);
-  return map(kindOr(dtype, parts.length ? kindOf(...parts) : FLOAT), dtype && kindNamed(dtype) === INT ? Math.trunc : (v) => v, stacked);
+  const sizes = [];
+  for (let part = data; Array.isArray(part); part = part[0]) sizes.push(part.length);
+  const joined = parts.some(isArray) ? reshape(op.stack(parts.map(arr), 0), [...sizes, ...(isArray(parts[0]) ? parts[0].shape : [])]) : tensor(data);
+  return map(kindOr(dtype, parts.length ? kindOf(...parts) : FLOAT), dtype && kindNamed(dtype) === INT ? Math.trunc : (v) => v, joined);
 };
 op.new_tensor = (x, data, dtype) => map(kindOr(dtype, x.kind), (v) => converted(v, kindOr(dtype, x.kind)), op.tensor(data, null));
 op.arange = (start, end, step, dtype) => {

@@ -81,6 +81,8 @@ BINARY = [
     "ge",
 ]
 
+SEVEN = torch.tensor(7.25, dtype=torch.float64)
+
 CASES: list[Case | LayerCase] = [
     *[case(op, X) for op in REAL + ROUND],
     *[case(op, N) for op in REAL if op != "square"],
@@ -180,6 +182,17 @@ CASES: list[Case | LayerCase] = [
     case("cast", N, "float32", oracle=lambda x, d: x.double()),
     case("cast", B, "int64", oracle=lambda x, d: x.long()),
     case("cast", N, "int8", oracle=lambda x, d: x.long()),
+    *[
+        case("rounded", x, dtype, oracle=lambda x, d: x.to(getattr(torch, d)).double())
+        for dtype in ("float32", "float16", "bfloat16")
+        for x in (X, ODD, *(floats(200, scale=scale) for scale in (1e-6, 3e4, 1e38, 1e-38)))
+    ],
+    case("contains", N, 2, oracle=lambda x, e: torch.tensor(e in x)),
+    case("contains", X, 77.5, oracle=lambda x, e: torch.tensor(e in x)),
+    case("number_div", SEVEN, 2.0, oracle=operator.truediv),
+    case("number_div", 3, SEVEN, oracle=operator.truediv),
+    *[case("number_pow", SEVEN, by, oracle=operator.pow) for by in (2, -1, 0.5, -1.5)],
+    case("number_pow", -SEVEN, 3, oracle=operator.pow),
     case("alias", X, oracle=lambda x: x),
     case("rsqrt", NATURAL),
     case("add_", X, Y, oracle=method("add_")),

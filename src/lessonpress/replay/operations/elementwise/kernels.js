@@ -94,16 +94,19 @@ const wholePower = (a, b) => {
 // Bits of integers up to 2 ** 53, which are wider than JavaScript's own bit operators.
 const bits = (f) => (a, b) => Number(BigInt.asIntN(64, f(BigInt(a), BigInt(b))));
 
+// Whole numbers cannot be divided by zero.
+const divided = (f, input, other) => same(kindOf(input, other) === FLOAT ? f : (a, b) => (b ? f(a, b) : refuse("a whole number is divided by zero")), input, other);
+
 op.add = (input, other, alpha) => map(kindOf(input, other), (a, b) => a + alpha * b, input, other);
 op.sub = (input, other, alpha) => map(kindOf(input, other), (a, b) => a - alpha * b, input, other);
 op.mul = (input, other) => same((a, b) => a * b, input, other);
 op.div = (input, other, mode) => {
   if (mode === null) return real((a, b) => a / b, input, other);
-  return same(mode === "floor" ? floorDivide : (a, b) => Math.trunc(a / b), input, other);
+  return divided(mode === "floor" ? floorDivide : (a, b) => Math.trunc(a / b), input, other);
 };
-op.floor_divide = (input, other) => same(floorDivide, input, other);
-op.remainder = (input, other) => same(modulo, input, other);
-op.fmod = (input, other) => same((a, b) => a % b, input, other);
+op.floor_divide = (input, other) => divided(floorDivide, input, other);
+op.remainder = (input, other) => divided(modulo, input, other);
+op.fmod = (input, other) => divided((a, b) => a % b, input, other);
 op.pow = (input, exponent) => same(kindOf(input, exponent) === FLOAT ? power : wholePower, input, exponent);
 op.float_power = (input, exponent) => real(power, input, exponent);
 op.logaddexp = (input, other) =>
@@ -167,6 +170,21 @@ op.cast = (input, dtype) => {
   const fits = (v) => (v >= low && v <= high ? Math.trunc(v) : refuse(`a value does not fit into ${dtype}`));
   return map(kind, kind === INT ? fits : (v) => v, input);
 };
+// Half precision after single, as torch rounds: digits, lowest exponent, largest number.
+const FORMATS = { float16: [10, -14, 65504], bfloat16: [7, -126, (2 - 2 ** -7) * 2 ** 127] };
+const toHalf = ([digits, lowest, largest]) => (v) => {
+  const single = Math.fround(v);
+  if (!single || !Number.isFinite(single)) return single;
+  const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(single))), lowest) - digits);
+  const half = rint(single / step) * step;
+  return Math.abs(half) > largest ? Math.sign(half) * Infinity : half;
+};
+op.rounded = (input, dtype) => real(dtype in FORMATS ? toHalf(FORMATS[dtype]) : Math.fround, input);
+op.number_div = (input, other) => real((a, b) => (b === 0 ? refuse("Python divides by zero here") : a / b), input, other);
+op.number_pow = (input, exponent) => real((a, b) => {
+  const value = power(a, b);
+  return Number.isFinite(value) ? value : refuse("Python has no such power");
+}, input, exponent);
 op.alias = (input) => input;
 op.clone = (input) => copy(input);
 op.contiguous = (input) => (isPacked(input) ? input : copy(input));
@@ -178,6 +196,7 @@ op.isclose = (input, other, rtol, atol, equalNan) => {
   const within = (a, b) => Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= atol + rtol * Math.abs(b);
   return test((a, b) => near(a, b) || within(a, b), input, other);
 };
+op.contains = (input, element) => reduce(test((a, b) => a === b, input, element), null, false, BOOL, (line) => +line.some((v) => v));
 op.allclose = (input, other, rtol, atol, equalNan) => {
   return reduce(op.isclose(input, other, rtol, atol, equalNan), null, false, BOOL, (line) => +line.every((v) => v));
 };

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, real
+from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, real, round_to
 from lessonpress.replay.operations.table import ALIASES, BROADCASTING, Rewritten, operation, rewrite
 
 BROADCASTING.add("elementwise")
@@ -41,6 +41,17 @@ def each(function: Callable[[float], float]) -> Callable[[Array], Array]:
     return lambda x: np.asarray(np.vectorize(function, otypes=[np.float64])(x), dtype=np.float64)
 
 
+def _without_zero(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A division that torch refuses (here Unsupported) where whole numbers are divided by zero."""
+
+    def divided(input: Any, other: Any) -> Any:
+        if np.result_type(np.asarray(input), np.asarray(other)).kind in "ib" and np.any(np.equal(other, 0)):
+            raise Unsupported("a whole number is divided by zero")
+        return function(input, other)
+
+    return divided
+
+
 erf, erfc = each(math.erf), each(math.erfc)
 
 for _name in [
@@ -70,14 +81,16 @@ _unary("isfinite", np.isfinite)
 _unary("logical_not", np.logical_not)
 _unary("bitwise_not", np.invert, np.asarray)
 
-for _name, _function in {
-    "mul": np.multiply, "floor_divide": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod,
+_PAIRS: dict[str, Callable[[Any, Any], Any]] = {
+    "mul": np.multiply, "floor_divide": _without_zero(np.floor_divide), "remainder": _without_zero(np.remainder),
+    "fmod": _without_zero(np.fmod),
     "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
     "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _function in _PAIRS.items():
     _binary(_name, _function)
 _binary("logaddexp", lambda a, b: np.logaddexp(real(a), real(b)))
 _binary("atan2", lambda a, b: np.arctan2(real(a), real(b)))
@@ -107,12 +120,12 @@ def rsub(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """`input / other`, always a float unless rounded (`floor`, or `trunc` towards zero)."""
     if rounding_mode == "floor":
-        return np.floor_divide(input, other)
+        return _without_zero(np.floor_divide)(input, other)
     quotient = np.true_divide(input, other)
     if rounding_mode is None:
         return quotient
     whole = np.result_type(np.asarray(input), np.asarray(other)).kind in "ib"
-    return cast(quotient, "int64") if whole else np.trunc(quotient)
+    return _without_zero(lambda *_: cast(quotient, "int64"))(input, other) if whole else np.trunc(quotient)
 
 
 @operation("pow")
@@ -210,6 +223,29 @@ def cast_to(input: Any, dtype: str) -> Array:
     return cast(input, dtype)
 
 
+@operation("rounded")
+def rounded(input: Array, dtype: str) -> Array:
+    """The nearest numbers of a narrower float dtype, halves to the even neighbour."""
+    return round_to(input, dtype)
+
+
+@operation("number_div")
+def number_div(input: Any, other: Any) -> Any:
+    """Python's quotient of two numbers. Raises Unsupported where Python raises ZeroDivisionError."""
+    if other == 0:
+        raise Unsupported("Python divides by zero here")
+    return np.true_divide(input, other)
+
+
+@operation("number_pow")
+def number_pow(input: Any, exponent: Any) -> Any:
+    """Python's power of two numbers. Raises Unsupported where Python raises, or gives a complex number."""
+    power = np.power(real(input), real(exponent))
+    if not np.isfinite(power):
+        raise Unsupported("Python has no such power")
+    return power
+
+
 @operation("alias", view=True)
 def alias(input: Array) -> Array:
     """The very same values in the same memory: `detach`, or `to` the dtype that is there."""
@@ -249,6 +285,12 @@ def zero(input: Array) -> Any:
 def dtype_or(dtype: str | None, otherwise: type[np.generic]) -> type[np.generic]:
     """The kind of a `dtype` argument, or another where none is given."""
     return otherwise if dtype is None else kind(dtype)
+
+
+@operation("contains")
+def contains(input: Array, element: Any) -> Any:
+    """Whether an element is among the numbers: `element in input`."""
+    return np.any(np.equal(input, element))
 
 
 @operation("allclose")

@@ -119,7 +119,9 @@ op.narrow = (x, dim, start, length) => {
   const first = plainNumber(start);
   return narrowed(x, dim, first < 0 ? first + x.shape[axis(dim, x.shape.length)] : first, length);
 };
-op.index_select = (x, dim, index) => taken(x, dim, flat(index));
+// Places of which torch counts none from the end.
+const fromStart = (index) => (flat(index).some((place) => place < 0) ? refuse("a place before the first") : flat(index));
+op.index_select = (x, dim, index) => taken(x, dim, fromStart(index));
 op.take = (x, index) => nd(index.shape, x.kind, flat(taken(reshape(x, [-1]), 0, flat(index))));
 op.masked_select = (x, mask) => {
   const shape = commonShape([x.shape, mask.shape]);
@@ -142,17 +144,18 @@ const named = (x, dim, index) => {
   const list = flat(index);
   return offsets(grid).map((at, i) => {
     const [place, n] = [list[i], x.shape[d]];
-    if (!(place >= -n && place < n)) refuse(`place ${place} of ${n}`);
-    return at + (place < 0 ? place + n : place) * x.strides[d];
+    if (!(place >= 0 && place < n)) refuse(`place ${place} of ${n}`);
+    return at + place * x.strides[d];
   });
 };
 op.gather = (x, dim, index) => nd(index.shape, x.kind, Float64Array.from(named(x, dim, index), (at) => x.data[at]));
 op.take_along_dim = (x, indices, dim) => {
-  if (dim === null) return op.gather(reshape(x, [-1]), 0, reshape(indices, [-1]));
+  const counted = (y, n) => same((v) => (v < 0 ? v + n : v), y); // places may count from the end here
+  if (dim === null) return op.gather(reshape(x, [-1]), 0, counted(reshape(indices, [-1]), count(x.shape)));
   const d = axis(dim, x.shape.length);
   const shape = commonShape([x.shape, indices.shape].map((s) => s.filter((_, e) => e !== d)));
   const fit = (y) => broadcast(y, [...shape.slice(0, d), y.shape[d], ...shape.slice(d)]);
-  return op.gather(fit(x), d, fit(indices));
+  return op.gather(fit(x), d, counted(fit(indices), x.shape[d]));
 };
 const covered = (src, index) => flat(arr(src).shape.length ? view(src, index.shape, src.strides) : broadcast(arr(src), index.shape));
 const scattered = (x, dim, index, src, f) => {
@@ -172,6 +175,6 @@ const sliceWise = (x, dim, index, f) => {
   return out;
 };
 op.index_add = (x, dim, index, source, alpha) =>
-  sliceWise(x, dim, index, (old, i) => same((a, b) => a + alpha * b, old, selected(source, dim, i)));
-op.index_copy = (x, dim, index, source) => sliceWise(x, dim, index, (old, i) => selected(source, dim, i));
+  sliceWise(x, dim, nd(index.shape, INT, fromStart(index)), (old, i) => same((a, b) => a + alpha * b, old, selected(source, dim, i)));
+op.index_copy = (x, dim, index, source) => sliceWise(x, dim, nd(index.shape, INT, fromStart(index)), (old, i) => selected(source, dim, i));
 op.index_fill = (x, dim, index, value) => sliceWise(x, dim, index, () => value);

@@ -114,9 +114,16 @@ def narrow(input: Array, dim: int, start: Any, length: int) -> Array:
     return input[(slice(None),) * axis(dim, input.ndim) + (slice(first, first + length),)]
 
 
+def _require_places(index: Array, n: int) -> None:
+    """Refuse (Unsupported) places that torch refuses: these operations do not count from the end."""
+    if index.size and not 0 <= index.min() <= index.max() < n:
+        raise Unsupported(f"a place beyond the {n} that there are")
+
+
 @operation("index_select")
 def index_select(input: Array, dim: int, index: Array) -> Any:
     """The slices along `dim` at the given places."""
+    _require_places(index, input.shape[axis(dim, input.ndim)])
     return np.take(input, index.reshape(-1), axis=dim)
 
 
@@ -154,6 +161,8 @@ def gather(input: Array, dim: int, index: Array) -> Any:
 
 def _grid(input: Array, dim: int, index: Array) -> tuple[Any, ...]:
     """The full index whose part along `dim` is `index` and whose other parts count its places."""
+    if input.ndim:
+        _require_places(index, input.shape[axis(dim, input.ndim)])
     grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     grid[axis(dim, input.ndim)] = index
     return tuple(grid)
@@ -194,6 +203,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Any) -> Any:
 @operation("index_add")
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Any:
     """A copy with the slices of `source` added along `dim` at the given places."""
+    _require_places(index, input.shape[axis(dim, input.ndim)])
     out = input.copy()
     np.add.at(np.moveaxis(out, dim, 0), index, alpha * np.moveaxis(source, dim, 0))
     return out
@@ -202,6 +212,7 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any
 @operation("index_copy")
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Any:
     """A copy with the slices of `source` written along `dim` at the given places."""
+    _require_places(index, input.shape[axis(dim, input.ndim)])
     out = input.copy()
     np.moveaxis(out, dim, 0)[index] = np.moveaxis(source, dim, 0)
     return out

@@ -17,7 +17,8 @@ op.nll_loss = (input, target, ignored, reduction) => {
   const at = flat(classes);
   const lines = permute(scores, [0, ...range(scores.shape.length).slice(2), 1]);
   const [data, n] = [flat(lines), scores.shape[1]];
-  const loss = nd(target.shape, FLOAT, Float64Array.from(at, (c, i) => (c === ignored ? 0 : -data[i * n + c])));
+  const scored = (c, i) => (c >= 0 && c < n ? -data[i * n + c] : refuse(`a class beyond the ${n} that there are`));
+  const loss = nd(target.shape, FLOAT, Float64Array.from(at, (c, i) => (c === ignored ? 0 : scored(c, i))));
   const sum = total(loss.data);
   if (reduction === "none") return loss;
   return nd([], FLOAT, Float64Array.of(reduction === "sum" ? sum : sum / at.filter((c) => c !== ignored).length));
@@ -27,6 +28,7 @@ op.cross_entropy = (input, target, ignored, reduction, smoothing) => {
   return op.nll_loss(op.log_softmax(input, input.shape.length > 1 ? 1 : 0), target, ignored, reduction);
 };
 op.binary_cross_entropy = (input, target, reduction) => {
+  if (!flat(input).every((x) => x >= 0 && x <= 1)) refuse("a probability that is not between 0 and 1");
   const f = (x, t) => -(t * Math.max(Math.log(x), -100) + (1 - t) * Math.max(Math.log1p(-x), -100));
   return reducedLoss(real(f, input, target), reduction);
 };

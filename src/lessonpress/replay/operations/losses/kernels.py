@@ -62,6 +62,8 @@ def nll_loss(input: Array, target: Array, ignore_index: int = -100, reduction: s
     """Minus the log-probability that `input` (classes on axis 1, or the only axis) gives the target class."""
     scores, classes = (input, target) if input.ndim > 1 else (input[None], target.reshape(1))
     counted = classes != ignore_index
+    if np.any(counted & ((classes < 0) | (classes >= scores.shape[1]))):
+        raise Unsupported(f"a class beyond the {scores.shape[1]} that there are")
     picked = np.take_along_axis(scores, np.where(counted, classes, 0)[:, None], axis=1)[:, 0]
     loss = np.where(counted, -picked, 0.0)
     if reduction == "mean":
@@ -82,6 +84,8 @@ def cross_entropy(
 @operation("binary_cross_entropy")
 def binary_cross_entropy(input: Array, target: Array, reduction: str = "mean") -> Any:
     """`-log` of the probability that `input` gives the target, each logarithm at least -100 as in torch."""
+    if not np.all((input >= 0) & (input <= 1)):
+        raise Unsupported("a probability that is not between 0 and 1")
     yes, no = np.maximum(np.log(input), -100), np.maximum(np.log1p(-input), -100)
     return _reduced(-(target * yes + (1 - target) * no), reduction)
 

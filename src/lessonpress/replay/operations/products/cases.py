@@ -61,6 +61,8 @@ CASES: list[Case | LayerCase] = [
     case("bilinear", X, floats(2, 3, 2), floats(5, 4, 2), floats(5)),
     case("embedding", IDS, floats(6, 3)),
     case("embedding", torch.tensor(2), floats(6, 3)),
+    case("embedding_renorm", floats(6, 3), IDS, 1.5, 2.0, oracle=torch.embedding_renorm_),
+    case("embedding_renorm", floats(6, 3), torch.tensor([[4, 0], [0, 2]]), 1.0, 1.0, oracle=torch.embedding_renorm_),
     case("trace", SQUARE),
     case("tensordot", X, floats(3, 4, 2), dims=2),
     case("tensordot", X, Y, dims=([0, 1], [0, 1])),

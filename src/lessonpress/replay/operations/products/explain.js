@@ -1,7 +1,7 @@
 // Affine maps, products of matrices, and look-ups.
 import { EXPLAIN, numberOf, products, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
-import { distance } from "../reductions/explain.js";
+import { distance, lengthOf, listed } from "../reductions/explain.js";
 
 EXPLAIN.Linear = ([w, , x], place) => EXPLAIN.linear([x, w.weight, w.bias ?? null], place);
 EXPLAIN.linear = ([x, weight, bias], place) => {
@@ -32,6 +32,15 @@ EXPLAIN.addmm = ([x, a, b, beta, alpha], place) => {
   const start = spread(x, place);
   const value = beta * numberOf(start) + alpha * explained.value;
   return { value, blocks: [...explained.blocks, { line: [beta, " × ", start, " + ", alpha, " × ", explained.value, " = ", value] }] };
+};
+EXPLAIN.embedding_renorm = ([table, ids, limit, kind], place) => {
+  const self = ref(table, place);
+  const asked = counted(sizeOf(ids.shape), (i) => numberOf(ref(ids, placeOf(i, ids.shape)))).includes(place[0]);
+  const row = counted(table.shape[1], (column) => ref(table, [place[0], column]));
+  const length = lengthOf(row.map(numberOf), kind);
+  const value = asked && length > limit ? numberOf(self) * (limit / (length + 1e-7)) : numberOf(self);
+  const says = `A row that is looked up and is longer than ${limit} is shortened to that: × ${limit} / length. This row is ${asked ? "" : "not "}looked up.`;
+  return { value, blocks: [listed(row, says, ["Length", length]).blocks, { line: [self, " → ", value] }].flat() };
 };
 EXPLAIN.Embedding = ([w, , x], place) => EXPLAIN.embedding([x, w.weight], place);
 EXPLAIN.embedding = ([x, weight], place) => {

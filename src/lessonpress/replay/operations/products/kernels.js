@@ -3,7 +3,7 @@ import { total } from "../activations/kernels.js";
 import { real, same } from "../elementwise/kernels.js";
 import {
   FLOAT, INT, axis, broadcast, commonShape, count, flat, kindOf, nd, offsets, op, permute, range, reduce, refuse,
-  reshape, unsqueezed,
+  reshape, unsqueezed, view, write,
 } from "../interpreter.js";
 import { lineNorm } from "../reductions/kernels.js";
 import { taken } from "../shapes/kernels.js";
@@ -85,10 +85,19 @@ op.cdist = (x1, x2, p) => {
 };
 op.linear = (x, weight, bias) => linear(x, weight, bias);
 op.bilinear = (x1, x2, weight, bias) => added(op.einsum("...i,oij,...j->...o", [x1, weight, x2]), bias);
-op.embedding = (x, weight, padding, maxNorm) => {
-  if (maxNorm !== null) refuse("embedding with max_norm");
+op.embedding = (x, weight) => {
+  if (flat(x).some((id) => id < 0)) refuse("ids begin at 0");
   return reshape(taken(weight, 0, flat(x)), [...x.shape, weight.shape[1]]);
+};
+op.embedding_renorm = (table, ids, maxNorm, kind) => {
+  for (const id of new Set(flat(ids))) {
+    if (!(id >= 0 && id < table.shape[0])) refuse("an id that the table does not have");
+    const row = view(table, [table.shape[1]], [table.strides[1]], table.offset + id * table.strides[0]);
+    const length = lineNorm(flat(row), Number(kind));
+    if (length > maxNorm) write(row, real((v) => v * (maxNorm / (length + 1e-7)), row));
+  }
+  return table;
 };
 op.Linear = (w, p, x) => linear(x, w.weight, w.bias);
 op.Bilinear = (w, p, x1, x2) => op.bilinear(x1, x2, w.weight, w.bias);
-op.Embedding = (w, p, x) => op.embedding(x, w.weight, null, p.max_norm);
+op.Embedding = (w, p, x) => op.embedding(x, w.weight);

@@ -13,7 +13,10 @@ from lessonpress.replay.operations.table import ALIASES, Rewritten, layer, opera
 Weights = Mapping[str, Array]
 Params = Mapping[str, Any]
 
-ALIASES.update(linalg_matmul="matmul", ger="outer", vdot="dot")
+ALIASES.update(
+    linalg_matmul="matmul", ger="outer", vdot="dot",
+    NonDynamicallyQuantizableLinear="Linear",  # the output layer of an attention
+)  # fmt: skip
 
 
 def _product(first: Array, second: Array) -> Any:
@@ -149,13 +152,28 @@ def embedding(
     input: Array, weight: Array, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:  # fmt: skip
-    """The weight's row for each id.
-
-    Raises Unsupported with `max_norm`, which rewrites the weights as they are read.
-    """
+    """The weight's row for each id; with `max_norm` the rows are shortened first, as `embedding_renorm` does."""
+    _require_ids(input, weight)
     if max_norm is not None:
-        raise Unsupported("embedding with max_norm")
+        embedding_renorm(weight, input, max_norm, norm_type)
     return weight[input]
+
+
+def _require_ids(ids: Array, table: Array) -> None:
+    """Refuse (Unsupported) an id that a table does not have."""
+    if ids.size and not 0 <= ids.min() <= ids.max() < len(table):
+        raise Unsupported(f"an id beyond the {len(table)} of the table")
+
+
+@operation("embedding_renorm", writes=True)
+def embedding_renorm(input: Array, indices: Array, max_norm: float, norm_type: float = 2.0) -> Any:
+    """A table whose rows that are asked for, and are longer than `max_norm`, were shortened to it in place."""
+    _require_ids(indices, input)
+    for row in np.unique(indices):
+        length = np.linalg.norm(input[row], ord=norm_type)
+        if length > max_norm:
+            input[row] *= max_norm / (length + 1e-7)
+    return input
 
 
 @layer(bias=True)
@@ -170,7 +188,7 @@ def Bilinear(w: Weights, p: Params, input1: Array, input2: Array) -> Any:
     return bilinear(input1, input2, w["weight"], w.get("bias"))
 
 
-@layer(max_norm=None)
+@layer(max_norm=None, norm_type=2.0)
 def Embedding(w: Weights, p: Params, input: Array) -> Any:
     """`embedding` with the module's weights."""
-    return embedding(input, w["weight"], max_norm=p["max_norm"])
+    return embedding(input, w["weight"], max_norm=p["max_norm"], norm_type=p["norm_type"])

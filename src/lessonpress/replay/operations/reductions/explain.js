@@ -13,7 +13,7 @@ const reduced = ([x, dim, keepdim], place) => {
     return ref(x, kept.map((p, d) => (dims.includes(d) ? inner[dims.indexOf(d)] : p)));
   });
 };
-const listed = (parts, says, last) => ({ blocks: [{ says }, { head: ["Term", "Value"], rows: parts.map((part, i) => [String(i), part]), total: last }], value: last[1] });
+export const listed = (parts, says, last) => ({ blocks: [{ says }, { head: ["Term", "Value"], rows: parts.map((part, i) => [String(i), part]), total: last }], value: last[1] });
 EXPLAIN.sum = (args, place) => {
   const parts = reduced(args, place);
   return listed(parts, `${parts.length} values added up.`, ["Sum", sumOf(parts)]);
@@ -135,7 +135,7 @@ EXPLAIN.sort = ([x, dim, falling], place, out) => ranked(x, dim, falling, place,
 EXPLAIN.argsort = ([x, dim, falling], place) => ranked(x, dim, falling, place, 1);
 EXPLAIN.topk = ([x, , dim, most], place, out) => ranked(x, dim, most, place, out);
 // Lengths and distances.
-const lengthOf = (values, p) => {
+export const lengthOf = (values, p) => {
   const sizes = values.map(Math.abs);
   if (p === 0) return sizes.filter((v) => v !== 0).length;
   if (!Number.isFinite(p)) return (p > 0 ? Math.max : Math.min)(...sizes);

@@ -30,6 +30,8 @@ CASES: list[Case | LayerCase] = [
     case("reshape", torch.tensor(3.0), (1, 1)),
     case("reshape", X[:, :2], (4, 4)),
     case("view", GRID[:, 1:3], 3, 2, 5, 1, oracle=method("view")),
+    case("tolist", X, oracle=lambda x: list(x.flatten())),
+    case("tolist", torch.tensor(1.5, dtype=torch.float64), oracle=lambda x: [x]),
     case("view_as", X, floats(6, 4), oracle=method("view_as")),
     case("reshape_as", X, floats(4, 6), oracle=method("reshape_as")),
     case("ravel", X),

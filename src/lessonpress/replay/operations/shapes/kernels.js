@@ -9,6 +9,7 @@ op.reshape = (x, shape) => reshape(x, shape);
 op.view_as = (x, other) => reshape(x, other.shape);
 op.reshape_as = (x, other) => reshape(x, other.shape);
 op.ravel = (x) => reshape(x, [-1]);
+op.tolist = (x) => Array.from(flat(x), (v) => nd([], x.kind, Float64Array.of(v)));
 op.flatten = (x, start, end) => {
   const [first, last] = [axis(start, x.shape.length), axis(end, x.shape.length)];
   return reshape(x, [...x.shape.slice(0, first), count(x.shape.slice(first, last + 1)), ...x.shape.slice(last + 1)]);

@@ -36,6 +36,12 @@ def reshape(input: Array, shape: Any) -> Array:
     return _view(input, shape)
 
 
+@operation("tolist")
+def tolist(input: Array) -> list[Array]:
+    """Every number by itself, in row-major order: what `item` and `tolist` hand to Python."""
+    return [np.asarray(value) for value in input.ravel()]
+
+
 @operation("view_as", view=True)
 def view_as(input: Array, other: Array) -> Array:
     """The shape of another array."""
