@@ -161,7 +161,7 @@ def test_a_lesson_may_be_called_as_a_part_of_a_receipt(
     assert site.write_site(config) == "site: unchanged"
 
 
-@pytest.mark.parametrize("lost", ["page", "manifest", "settings", "memory", "nonsense"])
+@pytest.mark.parametrize("lost", ["page", "layer", "manifest", "settings", "memory", "nonsense"])
 def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     """An edited page, another manifest, other settings, and a memory that is gone or says what nobody said."""
     config = published(tmp_path, "first", "second")
@@ -169,6 +169,8 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     folder = config.published("first")
     if lost == "page":
         (folder / "index.html").write_text("edited")
+    elif lost == "layer":
+        (folder / f"{'0' * 15}1.html").write_text("edited")
     elif lost == "manifest":
         path = folder / history.read_history(folder, "first")["current"] / "manifest.json"
         atomic_io.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))

@@ -60,9 +60,8 @@ class PageMemory:
 
     def _key(self, folder: Path, lesson_history: History) -> str:
         files = (_current_folder(folder, lesson_history) / "manifest.json",
-                 *(folder / name for name in (site_pages.FRONT, site_pages.LIST)))  # fmt: skip
-        layers = all((folder / name).is_file() for name in list_pages(lesson_history))
-        return canonical_json.digest_of([lesson_history, layers, *(self.digest(file) for file in files)])
+                 *(folder / name for name in list_pages(lesson_history)))  # fmt: skip
+        return canonical_json.digest_of([lesson_history, *(self.digest(file) for file in files)])
 
     def digest(self, file: Path) -> str | None:
         """The digest of a file at the time of the first call; None where it is missing."""
