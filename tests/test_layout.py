@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessonpress.graph import layout
-from lessonpress.graph.layout import Box, Placement, columns, order, rank, text
+from lessonpress.graph.layout import Box, Placement, columns, fold, nest, order, rank, text
 from tests.graph_sample import (
     SAMPLES,
     Graph,
@@ -253,6 +253,54 @@ def test_folding_keeps_to_its_budget_where_modules_allow_it() -> None:
     graph = nested_blocks(10, 10, 10)
     assert len(layout.place_graph(*graph, collapsed=layout.choose_folded(*graph)).boxes) <= 60
     assert layout.choose_folded(*fan(100)) == frozenset()
+
+
+def loop(steps: int) -> Graph:
+    """Make a loop whose body is x = (x * w).tanh(), once written, `steps` times run."""
+    place = {"file": "model.py", "line": 9, "endLine": 9}
+    layers, pairs, last = [layer("input:x", "Input", kind="input")], [], "input:x"
+    for at in range(steps):
+        for name, column in (("mul", 13), ("tanh", 13)):
+            one = layer(f"{name}@Net#{at}", f"torch.{name}")
+            one["called"] = [{**place, "column": column, "endColumn": 20 + len(name)}]
+            layers.append(one)
+            pairs.append((last, one["id"]))
+            last = one["id"]
+    return connect([*layers, layer("output", "Output", kind="output")], [*pairs, (last, "output")])
+
+
+def test_a_long_loop_is_drawn_as_its_body() -> None:
+    """Of fifty steps the picture shows one, with a line that leads back; a short loop is drawn step by step."""
+    placement = check(loop(50), frozenset())
+    assert [box.label for box in placement.boxes.values()] == ["x", "mul ×50", "tanh ×50", "output"]
+    assert placement.home["mul@Net#37"] == "mul@Net#0"
+    [back] = [route for route in placement.routes.values() if route.upward]
+    assert (back.source, back.target, len(back.connections)) == ("tanh@Net#0", "mul@Net#0", 49)
+    assert len(check(loop(20), frozenset()).boxes) == 42
+
+
+class Counting(dict[str, Any]):
+    """A mapping that counts how often it is asked."""
+
+    asked = 0
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value, counted."""
+        self.asked += 1
+        return super().get(key, default)
+
+
+def test_folding_looks_at_each_layer_a_few_times() -> None:
+    """The work on rows of equal modules grows as the graph does, not with its square."""
+    asked = []
+    for size in (10, 20):
+        groups = nested_blocks(size, 10, 4)
+        graph = nest.read_nest(*groups)
+        graph.__dict__["after"] = counting = Counting(graph.after)
+        folded = frozenset(one for one in graph.layers if graph.children.get(one) and len(graph.above[one]) == 1)
+        assert fold.find_rolls(graph, folded)
+        asked.append(counting.asked / len(graph.layers))
+    assert max(asked) < 4
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ DEPTH, AXES, ELEMENTS = 100, 64, 1 << 40
 # modules, calls of all runs, layers of one run, and pairs of layers of which one feeds the other, of all runs,
 # and parts of one argument or result.
 PARTS, NAME, TEXT = 4_000_000, 1_000, 100_000
-MODULES, CALLS, LAYERS, PAIRS, STRUCTURE = 5_000, 200_000, 5_000, 50_000, 100_000
+MODULES, CALLS, LAYERS, PAIRS, STRUCTURE = 25_000, 200_000, 25_000, 50_000, 100_000
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from lessonpress.lesson.records import Connection, Layer
 
 ROLL = 3  # so many equal neighbours are worth one box instead of several
+MANY = 60  # more boxes than that nobody can look at
 
 
-def choose_folded(layers: Sequence[Layer], connections: Sequence[Connection], *, budget: int = 60) -> frozenset[str]:
+def choose_folded(layers: Sequence[Layer], connections: Sequence[Connection], *, budget: int = MANY) -> frozenset[str]:
     """Choose the modules to collapse so that at most `budget` boxes are drawn, if folding can reach that.
 
     The deepest modules go first, and of those the ones that occur most often; modules of one structure fold
@@ -24,7 +25,7 @@ def choose_folded(layers: Sequence[Layer], connections: Sequence[Connection], *,
     graph = nest.read_nest(layers, connections)
     if count_boxes(graph, frozenset()) <= budget:
         return frozenset()
-    groups = _group_modules(graph, number_structures(graph))
+    groups = _group_modules(graph, graph.structures)
     low, high = 1, len(groups)
     while low < high:  # more folding never draws more boxes: bisect for the least
         middle = (low + high) // 2
@@ -52,56 +53,51 @@ def _group_modules(graph: Nest, kinds: Mapping[str, int]) -> list[list[str]]:
 
 def count_boxes(graph: Nest, collapsed: frozenset[str]) -> int:
     """How many boxes are drawn when these modules are collapsed, equal neighbours rolled up."""
-    boxes = {graph.shown(layer, collapsed) for layer in graph.layers if not graph.children.get(layer)}
-    return len(boxes) - sum(len(members) - 1 for members in find_rolls(graph, collapsed).values())
-
-
-def number_structures(graph: Nest) -> dict[str, int]:
-    """Number the layers so that two have the same number exactly when they are built and wired alike inside."""
-    wires = _list_inner_wires(graph)
-    numbers: dict[object, int] = {}
-    numbered: dict[str, int] = {}
-    for layer in sorted(graph.layers, key=lambda layer: -len(graph.above[layer])):
-        facts = graph.layers[layer]
-        parts = tuple(numbered[child] for child in graph.children.get(layer, ()))
-        params = repr(sorted(facts["params"].items(), key=lambda item: str(item[0])))
-        shape = (facts["op"], facts["kind"], params, parts, tuple(sorted(wires.get(layer, ()))))
-        numbered[layer] = numbers.setdefault(shape, len(numbers))
-    return numbered
-
-
-def _list_inner_wires(graph: Nest) -> dict[str, list[tuple[int, int]]]:
-    """For each module, the connections between its children as pairs of their positions."""
-    position = {child: index for children in graph.children.values() for index, child in enumerate(children)}
-    wires: dict[str, list[tuple[int, int]]] = {}
-    for connection in graph.connections:
-        source, target = connection["source"], connection["target"]
-        module = graph.join(source, target)
-        if module is not None:
-            depth = len(graph.above[module]) + 1
-            ends = [(*graph.above[layer], layer)[depth] for layer in (source, target)]
-            wires.setdefault(module, []).append((position[ends[0]], position[ends[1]]))
-    return wires
+    return len(_list_boxes(graph, collapsed)) - _count_saved(find_rolls(graph, collapsed))
 
 
 def find_rolls(graph: Nest, collapsed: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Rows of equal collapsed neighbours that are drawn as one box: first member → all members, in order.
+    """Rows of equal boxes that are drawn as one: first member → all members, in order.
 
-    Neighbours are rolled up only where no data leaves the row and comes back, so that rolling makes no new cycle.
+    Equal collapsed neighbours are rolled up, where no data leaves the row and comes back, so that this makes no new
+    cycle. Where that leaves more boxes than anybody can look at, so is what one place of the code has called again
+    and again: a loop is then drawn as its body, with lines that lead back.
     """
-    if not collapsed:
-        return {}
-    kinds = number_structures(graph)
-    return {row[0]: row for row in _list_candidates(graph, collapsed, kinds) if not _comes_back(graph, row)}
+    rows = {row[0]: row for row in _list_candidates(graph, collapsed) if not _comes_back(graph, row)}
+    boxes = _list_boxes(graph, collapsed)
+    if len(boxes) - _count_saved(rows) > MANY:
+        rows |= _roll_loops(graph, boxes)
+    return rows
 
 
-def _list_candidates(graph: Nest, collapsed: Collection[str], kinds: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+def _list_boxes(graph: Nest, collapsed: Collection[str]) -> set[str]:
+    """The leaves and collapsed modules that are drawn, before any are rolled up."""
+    return {graph.shown(layer, collapsed) for layer in graph.layers if not graph.children.get(layer)}
+
+
+def _count_saved(rows: Mapping[str, tuple[str, ...]]) -> int:
+    """How many boxes fewer there are because of rows."""
+    return sum(len(members) - 1 for members in rows.values())
+
+
+def _roll_loops(graph: Nest, boxes: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Leaves of one frame that the same place in the code called, and that do the same."""
+    rows: dict[object, list[str]] = {}
+    for layer, facts in graph.layers.items():
+        places = facts.get("called")
+        if places and layer in boxes and facts["kind"] == "layer" and not graph.children.get(layer):
+            place = tuple(sorted(places[0].items()))
+            rows.setdefault((facts["parent"], facts["op"], place), []).append(layer)
+    return {members[0]: tuple(members) for members in rows.values() if len(members) >= ROLL}
+
+
+def _list_candidates(graph: Nest, collapsed: Collection[str]) -> Iterator[tuple[str, ...]]:
     """Candidates: at least `ROLL` sibling modules in a row, collapsed and equal, not inside a collapsed one."""
-    for parent, children in graph.children.items():
+    for parent, children in graph.children.items() if collapsed else ():
         if parent is not None and graph.shown(parent, collapsed) in collapsed:
             continue
         modules = [child for child in children if graph.children.get(child)]
-        for (folded, _), row in groupby(modules, key=lambda module: (module in collapsed, kinds[module])):
+        for (folded, _), row in groupby(modules, key=lambda module: (module in collapsed, graph.structures[module])):
             members = tuple(row)
             if folded and len(members) >= ROLL:
                 yield members
@@ -109,20 +105,18 @@ def _list_candidates(graph: Nest, collapsed: Collection[str], kinds: Mapping[str
 
 def _comes_back(graph: Nest, row: tuple[str, ...]) -> bool:
     """Whether data leaves these modules and comes back to them through others."""
-    members = set(row)
-    depth = len(graph.above[row[0]])
-    after: dict[str, list[str]] = {}
-    for connection in graph.connections:
-        after.setdefault(connection["source"], []).append(connection["target"])
-
-    def is_inside(layer: str) -> bool:
-        return _find_ancestor(graph, layer, depth) in members
-
-    stack = [target for layer in after if is_inside(layer) for target in after[layer] if not is_inside(target)]
+    inside = set(_list_inside(graph, row))
+    last = max(graph.position[layer] for layer in inside)
+    # What stands after all of them leads back only along a connection against the order of the run.
+    beyond = any(target <= last < source for source, target in graph.backward)
+    stack = [target for layer in inside for target in graph.after.get(layer, ()) if target not in inside]
     seen = set(stack)
     while stack:
-        for target in after.get(stack.pop(), ()):
-            if is_inside(target):
+        layer = stack.pop()
+        if graph.position[layer] > last and not beyond:
+            continue
+        for target in graph.after.get(layer, ()):
+            if target in inside:
                 return True
             if target not in seen:
                 seen.add(target)
@@ -130,7 +124,10 @@ def _comes_back(graph: Nest, row: tuple[str, ...]) -> bool:
     return False
 
 
-def _find_ancestor(graph: Nest, layer: str, depth: int) -> str | None:
-    """The ancestor of a layer (or itself) at a depth."""
-    chain = (*graph.above[layer], layer)
-    return chain[depth] if len(chain) > depth else None
+def _list_inside(graph: Nest, modules: Sequence[str]) -> Iterator[str]:
+    """Some modules and everything inside them."""
+    stack = list(modules)
+    while stack:
+        module = stack.pop()
+        yield module
+        stack.extend(graph.children.get(module, ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,6 +41,54 @@ class Nest:
                 break
             common = one
         return common
+
+    # What folding asks again and again is worked out once for a graph.
+
+    @functools.cached_property
+    def after(self) -> Mapping[str, Sequence[str]]:
+        """The targets of each layer's connections."""
+        after: dict[str, list[str]] = {}
+        for connection in self.connections:
+            after.setdefault(connection["source"], []).append(connection["target"])
+        return after
+
+    @functools.cached_property
+    def position(self) -> Mapping[str, int]:
+        """Where each layer stands in the order of the run."""
+        return {layer: at for at, layer in enumerate(self.layers)}
+
+    @functools.cached_property
+    def backward(self) -> Sequence[tuple[int, int]]:
+        """The connections that lead from a later layer to an earlier one, as positions."""
+        ends = ((self.position[c["source"]], self.position[c["target"]]) for c in self.connections)
+        return [(source, target) for source, target in ends if target <= source]
+
+    @functools.cached_property
+    def structures(self) -> Mapping[str, int]:
+        """A number for each layer: two have the same exactly when they are built and wired alike inside."""
+        wires = self._list_inner_wires()
+        numbers: dict[object, int] = {}
+        numbered: dict[str, int] = {}
+        for layer in sorted(self.layers, key=lambda layer: -len(self.above[layer])):
+            facts = self.layers[layer]
+            parts = tuple(numbered[child] for child in self.children.get(layer, ()))
+            params = repr(sorted(facts["params"].items(), key=lambda item: str(item[0])))
+            shape = (facts["op"], facts["kind"], params, parts, tuple(sorted(wires.get(layer, ()))))
+            numbered[layer] = numbers.setdefault(shape, len(numbers))
+        return numbered
+
+    def _list_inner_wires(self) -> dict[str, list[tuple[int, int]]]:
+        """For each module, the connections between its children as pairs of their positions."""
+        position = {child: index for children in self.children.values() for index, child in enumerate(children)}
+        wires: dict[str, list[tuple[int, int]]] = {}
+        for connection in self.connections:
+            source, target = connection["source"], connection["target"]
+            module = self.join(source, target)
+            if module is not None:
+                depth = len(self.above[module]) + 1
+                ends = [(*self.above[layer], layer)[depth] for layer in (source, target)]
+                wires.setdefault(module, []).append((position[ends[0]], position[ends[1]]))
+        return wires
 
 
 def read_nest(layers: Sequence[Layer], connections: Sequence[Connection]) -> Nest:

@@ -106,7 +106,9 @@ def _make_item(nest: Nest, box: str, row: tuple[str, ...], collapsed: bool) -> I
     layer = nest.layers[box]
     parent = layer["parent"]
     name = shorten_label(layer, parent)
-    if row:
+    if row and "@" in box and not collapsed:  # a loop's operation: its numbers say nothing
+        name = f"{name.rpartition(' #')[0]} ×{len(row)}"
+    elif row:
         name = f"{name} … {shorten_label(nest.layers[row[-1]], parent)} ×{len(row)}"
     inside = sum(nest.leaves(member) for member in row or (box,)) if collapsed else 0
     detail = " · ".join(_list_details(layer, inside))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lessonpress.revision.manifest_schema import Manifest, PublishedCase
 
 MAX_BYTES, BYTES_PER_NODE = 24_000, 20  # what further pictures may cost: in all, and for each node of the graph
+MAX_NODES = 1_000  # of a larger graph, as for one of so many
 # Titles that say what a node's aria-label, or an edge's ends and its shape beside it, say already.
 _SAID_TWICE = re.compile(r'(<g class="(?:node[^>]* aria-label="[^"]*"|edge[^>]*)>)<title>[^<]*</title>')
 _DESCRIPTION = re.compile(r' aria-describedby="[^"]*"|<desc [^>]*>[^<]*</desc>\n?')
@@ -93,7 +94,7 @@ def draw_views(
     """
     layers, connections = graph["layers"], graph["connections"]
     first = layout.choose_folded(layers, connections)
-    left, pictures = MAX_BYTES + BYTES_PER_NODE * len(layers), dict[tuple[str, ...], str]()
+    left, pictures = MAX_BYTES + BYTES_PER_NODE * min(len(layers), MAX_NODES), dict[tuple[str, ...], str]()
     for at, folded in enumerate(_list_foldings(layers, first)):
         if folded != first:
             picture = draw(folded, f"v{at}-")
@@ -104,19 +105,26 @@ def draw_views(
     return pictures
 
 
-def _list_foldings(layers: Sequence[records.Layer], first: frozenset[str]) -> list[frozenset[str]]:
+def _list_foldings(layers: Sequence[records.Layer], first: frozenset[str]) -> Iterator[frozenset[str]]:
     """Sets of modules to fold, without those inside of one that is folded already; the first one is `first`."""
     inside: dict[str, list[str]] = {}
     for layer in layers:
         if parent := layer.get("parent"):
             inside.setdefault(parent, []).append(layer["id"])
     modules = list(inside)
+    chosen: Iterator[frozenset[str]]
     if len(modules) <= 3:
-        chosen = [frozenset(c) for n in range(len(modules) + 1) for c in itertools.combinations(modules, n)]
+        chosen = (frozenset(c) for n in range(len(modules) + 1) for c in itertools.combinations(modules, n))
     else:
-        chosen = [first ^ {m} | (set(inside[m]) & inside.keys() if m in first else set()) for m in modules]
+        chosen = (first ^ {m} | (set(inside[m]) & inside.keys() if m in first else set()) for m in modules)
     parents = {layer["id"]: layer.get("parent") for layer in layers}
-    return list(dict.fromkeys([first, *(_keep_outermost(each, parents) for each in chosen)]))
+    seen = {first}
+    yield first
+    for each in chosen:  # one at a time: of a large graph most are never asked for
+        folding = _keep_outermost(each, parents)
+        if folding not in seen:
+            seen.add(folding)
+            yield folding
 
 
 def _keep_outermost(folded: frozenset[str], parents: Mapping[str, str | None]) -> frozenset[str]:
