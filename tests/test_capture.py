@@ -249,7 +249,7 @@ def many_sources(forged: dict[str, Any], number: int) -> None:
         call["args"] = [{"tensor": 2, "from": [[source, ""] for source in range(2, at)]}]
 
 
-@pytest.mark.parametrize(("forge", "number"), [(many_modules, 100_000), (many_calls, 20_000), (many_sources, 60_000)])
+@pytest.mark.parametrize(("forge", "number"), [(many_modules, 100_000), (many_calls, 30_000), (many_sources, 60_000)])
 def test_an_answer_beyond_all_measure_is_refused_at_once(forge: Callable[..., None], number: int) -> None:
     """A hundred thousand forged modules took 55 seconds of the parent's time."""
     forged = copy.deepcopy(ANSWER)

@@ -21,7 +21,7 @@ PACKAGE = code_digest.PACKAGE
 AROUND = ("build.artifact", "build.lesson_build", "build.steps")
 BEGINS = {
     "hash": "build.source_record", "execute": "build.execute", "record": "build.record", "check": "build.check",
-    "render": "build.render", "publish": "publishing.publish", "site": "publishing.site",
+    "render": "build.render", "rehearse": "build.rehearse", "publish": "publishing.publish", "site": "publishing.site",
 }  # fmt: skip
 
 
@@ -148,9 +148,9 @@ def copies(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     [
         ("web/page/view_models.py", {"render", "publish"}),
         ("build/render.py", {"render", "publish"}),
-        ("sandbox/server.py", {"execute", "record", "check", "publish"}),
+        ("sandbox/server.py", {"execute", "record", "check", "rehearse", "publish"}),
         ("lesson/input_specs.py", {"hash"}),
-        ("worker/trace.py", {"execute", "record", "check", "render", "publish"}),
+        ("worker/trace.py", {"execute", "record", "check", "render", "rehearse", "publish"}),
         ("cli/main.py", set()),
         ("__init__.py", set()),
     ],

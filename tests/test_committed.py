@@ -145,6 +145,51 @@ def test_a_withdrawal_is_an_event_with_its_reason(house: Config) -> None:
     assert doctor.find_faults(house) == []
 
 
+@pytest.mark.parametrize("stage", ["as it is", "added", "committed"])
+def test_what_a_policy_drops_is_an_event_with_its_reason(house: Config, stage: str) -> None:
+    """Folder and events go, name and reason stay; nobody takes it for a loss, and it may be published again."""
+    first, middle, last = names(house)
+    for chosen, reason in (([last], "is what the lesson shows"), (["0" * 16], "is no revision of the lesson")):
+        with pytest.raises(LessonError, match=reason):
+            prune.drop(house, SLUG, [middle, *chosen], "keep: last 1")
+    with pytest.raises(LessonError, match="a drop gives its reason"):
+        prune.drop(house, SLUG, [middle], "")
+    assert names(house) == [first, middle, last]
+    assert prune.drop(house, SLUG, [middle], "keep: last 2") == f"{SLUG}: dropped {middle} (keep: last 2)"
+    site.write_site(house)
+    if stage != "as it is":
+        git(house, "add", "-A", "results")
+    if stage == "committed":
+        git(house, "commit", "-q", "-m", "fewer")
+    past = history.read_history(house.published(SLUG), SLUG)
+    assert [(one["revision"], one["note"]) for one in past["dropped"]] == [(middle, "keep: last 2")]
+    assert (names(house), (house.published(SLUG) / middle).exists()) == ([first, last], False)
+    assert lost(house) == []
+    assert doctor.find_faults(house) == []
+    again = history.read_history(house.published(SLUG), SLUG)
+    assert history.find_removal(again, middle)
+    assert not history.find_removal(again, last)
+    assert f"{middle}  dropped " in prune.list_history(house, SLUG)
+    assert tiny.published(house, "Two") == middle
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
+
+
+def test_a_withdrawal_that_is_not_committed_yet_is_no_fault(house: Config) -> None:
+    """Doctor must not say to take back what was just taken away; another change of the history is still found."""
+    prune.withdraw(house, SLUG, names(house)[1], "It was wrong.")
+    site.write_site(house)
+    assert doctor.find_faults(house) == []
+    git(house, "add", "-A", "results")
+    assert doctor.find_faults(house) == []
+    folder = house.published(SLUG)
+    document = json.loads((folder / history.FILE).read_text())
+    document["revisions"][0]["note"] = "mine"
+    (folder / history.FILE).write_text(json.dumps(document))
+    prune.accept(house, SLUG)
+    assert any("lost or changed events" in fault.what for fault in doctor.find_faults(house))
+
+
 def test_a_withdrawal_needs_a_reason_and_leaves_a_revision(house: Config) -> None:
     """Without words nobody knows why; without a revision there is no lesson."""
     with pytest.raises(LessonError, match="gives its reason"):

@@ -99,7 +99,7 @@ def test_a_withdrawn_revision_says_where_to_go(house: Config, tmp_path: Path) ->
     deploy.deploy(house, tmp_path / "site")
     for path, link in ((f"{two}/index.html", "../index.html"), (f"{two}.html", "index.html")):
         text = read(tmp_path / "site" / "models" / SLUG / path)
-        assert "withdrawn on" in text
+        assert "was withdrawn" in text
         assert "a wrong number &amp; more" in text
         assert f'href="{link}"' in text
         assert "<iframe" not in text

@@ -213,7 +213,9 @@ def test_a_renamed_lesson_leads_to_its_new_name(house: Config) -> None:
 def test_a_retired_lesson_that_is_published_again_is_back(house: Config) -> None:
     """A new revision ends the retirement."""
     house.lesson(SLUG).rename(house.lesson("away"))
-    prune.retire(house, SLUG)
+    with pytest.raises(LessonError, match="a retirement gives its reason"):
+        prune.retire(house, SLUG)
+    prune.retire(house, SLUG, note="Taught no longer.")
     house.lesson("away").rename(house.lesson(SLUG))
     tiny.published(house, "Four")
     assert "retired" not in read_history(house)

@@ -156,6 +156,18 @@ DOUBTS = {
     "the clock": ("model", "x + 1", "x + 1 + clock() * 0", "echo/model.py:7: time.time is called; it tells the time"),
     "chance of the system": ("checks", "np.sum(values)", "np.random.default_rng().random()",
                              "echo/checks.py:10: numpy.random.default_rng is called; no seed decides what it gives."),
+    "a record that follows nothing": (
+        "recipe", 'tensor: "input:x"', 'tensor: "param:w"',
+        "echo/lesson.yaml:10: experiment.control.input: nothing on the page will follow x; every recorded tensor is a "
+        "parameter, a buffer or another input. Record what follows it, or take `control:` out."),
+    "an input that is not read": (
+        "model", "return x + 1", "return 1 + 1",
+        "echo/lesson.yaml:10: experiment.control.input: nothing on the page will follow x; the model's forward does "
+        "not read it."),
+    "an operation that no page repeats": (
+        "model", "x + 1", "torch.histc(x + 1)",
+        "echo/model.py:7: torch.histc is called; where the model calls it, the page will show recorded values only. "
+        "Use operations that docs/reference.md lists, or take `control:` out."),
     "a decomposition": ("model", "x + 1", "nn.init.orthogonal_(x + 1)",
                         "echo/model.py:6: torch.nn.init.orthogonal_ is called; its last digits depend on"),
 }  # fmt: skip
@@ -165,7 +177,8 @@ DOUBTS = {
 def test_a_doubt_is_a_hint_and_the_lesson_is_good(tmp_path: Path, doubt: str) -> None:
     """What is allowed and seldom meant is a hint, and stops nothing."""
     file, old, new, message = DOUBTS[doubt]
-    model = f"from time import time as clock\n{MODEL}" if doubt == "the clock" else MODEL
+    head = {"the clock": "from time import time as clock\n"}.get(doubt, "import torch\n" if "torch." in new else "")
+    model = head + MODEL
     report = linted(tmp_path, file, old, new, model=model)
     assert report.startswith("hint: " + message)
     assert report.endswith("\necho: good")
@@ -188,6 +201,17 @@ def test_a_name_that_cannot_be_told_otherwise_is_no_doubt(tmp_path: Path, takes:
     """Parameters without a name to call them by are filled in order, and that is how it is meant."""
     report = linted(tmp_path, "model", "(self, x)", f"(self, {takes})")
     assert "passed by its position" not in report
+
+
+@pytest.mark.parametrize("call", [
+    "torch.softmax(x, 0)", "F.gelu(x)", "torch.linalg.norm(x)", "torch.special.expit(x)", "torch.no_grad()",
+    "torch.func.functional_call(self, {}, (x,))", "torch.Size([1])", "nn.Parameter(x)",
+    "torch.relu_(x)", "torch.manual_seed(1)",
+])  # fmt: skip
+def test_what_a_page_may_repeat_is_not_pointed_out(tmp_path: Path, call: str) -> None:
+    """Operations of the table, whatever their spelling, and what is none."""
+    head = "import torch\nfrom torch.nn import functional as F\n"
+    assert "is called" not in linted(tmp_path, model=f"{head}{MODEL}".replace("x + 1", f"x + 1 if {call} else x"))
 
 
 SEEDED = ["random.seed(3)", "numpy.random.default_rng(0)", "torch.manual_seed(1)", "os.getcwd()"]

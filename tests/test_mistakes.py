@@ -95,6 +95,7 @@ def test_files_get_their_names(house: Config) -> None:
     assert (folder / "cases.csv").read_bytes() == (work.folder / "cases.csv").read_bytes()
     assert set(mistakes.STEP_FILES) == {
         "source.json", "capture.json", "mutants.json", "cases.json", "cases.csv", "checks.json", "rendered.json",
+            "rehearsed.json",
     }  # fmt: skip
 
 

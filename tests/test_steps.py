@@ -21,7 +21,7 @@ from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, W
 from lessonpress.core.settings import Limits
 from tests import tiny
 
-EVERY = ["hash", "execute", "record", "check", "render"]
+EVERY = ["hash", "execute", "record", "check", "render", "rehearse"]
 LOST = ["mutants.json", "cases.csv", "revision/index.html", *(step.file for step in steps.STEPS.values())]
 MISTAKE = LessonError("lessons/tiny-affine/model.py:9", "KeyError")
 
@@ -101,7 +101,9 @@ CHANGES = {
     "a comment": ("lesson.yaml", "schema: 1", "schema: 1  # the first", ["hash", "render"]),
     "an axis's labels": ("lesson.yaml", "[a, b, c, d]", "[a, b, c, e]", ["hash", "record", "render"]),
     "a metric": ("lesson.yaml", "value: argmax", "value: argmin", ["hash", "record", "render"]),
-    "what is recorded": ("lesson.yaml", 'tensor: "input:shift"', 'tensor: "output[1]"', ["hash", "record", "render"]),
+    "what is recorded": (
+        "lesson.yaml", 'tensor: "input:shift"', 'tensor: "output[1]"', ["hash", "record", "render", "rehearse"],
+    ),
     "what a variant breaks": (
         "lesson.yaml", "[check_result_is_a_quarter_of_the_shifted_map, check_the_shift_moves_every_number]",
         "[check_the_shift_moves_every_number]", ["hash", "check", "render"],
@@ -133,7 +135,7 @@ def test_other_code_of_a_step_does_that_step(bench: Bench, monkeypatch: pytest.M
     monkeypatch.setattr(code_digest, "digest_steps", lambda: other)
     assert bench.made() == {
         "hash": ["hash"], "execute": EVERY, "record": ["hash", "record", "render"],
-        "check": ["hash", "check", "render"], "render": ["hash", "render"],
+        "check": ["hash", "check", "render"], "render": ["hash", "render"], "rehearse": ["hash", "rehearse"],
     }[step]  # fmt: skip
 
 
@@ -159,9 +161,9 @@ def test_what_is_not_whole_is_made_again(bench: Bench, file: str, damage: str) -
         artifact.write(path, made_from if damage == "of another lesson" else made_from[::-1], {"read": []})
     else:
         path.write_bytes(b"of another")
-    step = next(name for name, step in steps.STEPS.items() if file in (step.file, *step.beside) or name == "render")
+    step = next((name for name, step in steps.STEPS.items() if file in (step.file, *step.beside)), "render")
     bench.ran.clear()
-    steps.perform(bench.work, "render")
+    steps.perform(bench.work, "rehearse")
     assert bench.ran == [step]
     assert path.read_bytes() == before
     assert bench.made() == []
@@ -256,7 +258,7 @@ def test_what_is_to_be_done_again_is_done(bench: Bench, monkeypatch: pytest.Monk
     assert not steps.perform(bench.work, "check", again=True).passed_over
     assert bench.ran == ["check"]
     monkeypatch.setenv(variables.AGAIN, "execute,render")
-    assert bench.made() == ["execute", "render"]
+    assert bench.made() == ["execute", "render", "rehearse"]  # the last belongs to the rule that renders
     bench.ran.clear()
     steps.perform(bench.work, "record")
     assert bench.ran == []  # `execute` is needed, and is there
@@ -272,7 +274,7 @@ def test_a_mistake_that_is_looked_for_again_may_be_gone(bench: Bench) -> None:
         bench.made()
     bench.failing.clear()
     assert not steps.perform(bench.work, "execute", again=True).mistakes
-    assert bench.made() == ["record", "check", "render"]
+    assert bench.made() == ["record", "check", "render", "rehearse"]
 
 
 def test_a_run_knows_when_the_lesson_has_changed(bench: Bench) -> None:

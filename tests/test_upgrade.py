@@ -38,7 +38,8 @@ def run(config: Config, torch: str, factor: float = 1.0, **options: bool) -> lis
     captured = rounded(factor) if factor != 1.0 else tiny.capture()
     captured["provenance"]["torch"] = torch
     shutil.rmtree(config.work_dir(SLUG))  # as another environment has another key
-    with tiny.standing_in(execute=Made(captured, {"mutants.json": b"{}"}), check=Made({"checks": [tiny.verdict()]})):
+    made = {"execute": Made(captured, {"mutants.json": b"{}"}), "check": Made({"checks": [tiny.verdict()]})}
+    with tiny.standing_in(**made, rehearse=Made({"slug": SLUG})):
         lessons, mistakes = upgrade.upgrade(config, **options)
     assert mistakes == []
     return lessons

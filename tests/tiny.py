@@ -85,7 +85,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def made(config: Config, slug: str = SLUG, last: str = "render") -> LessonBuild:
+def made(config: Config, slug: str = SLUG, last: str = "rehearse") -> LessonBuild:
     """A lesson's build with every step up to `last` done. Raises the lesson's mistakes."""
     work = steps.open_build(config, slug)
     steps.perform_all(work, last)
@@ -101,10 +101,11 @@ def standing_in(**results: Made) -> Iterator[None]:
             yield
 
 
-def without_worker(config: Config, captured: Any, verdicts: Sequence[Any], *, last: str = "render") -> LessonBuild:
+def without_worker(config: Config, captured: Any, verdicts: Sequence[Any], *, last: str = "rehearse") -> LessonBuild:
     """The build of the lesson `echo`, with hand-made runs and verdicts, all else done. Raises the lesson's mistakes."""
     checks = Made({"checks": list(verdicts)})
-    with standing_in(execute=Made(captured, {"mutants.json": b"{}"}), check=checks):
+    rehearsed = Made({"slug": "echo"})  # there is no code that gives these numbers
+    with standing_in(execute=Made(captured, {"mutants.json": b"{}"}), check=checks, rehearse=rehearsed):
         return made(config, "echo", last)
 
 

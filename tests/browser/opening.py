@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
+
+from tests.browser import previewing
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
@@ -48,10 +48,8 @@ def open_page(browser: Browser, address: str, complaints: list[str] | None = Non
 
 
 def make_preview(lesson: Path, out: Path) -> Path:
-    """A lesson's complete revision folder, made by the command that a curator uses."""
-    command = [sys.executable, "-m", "lessonpress", "preview", str(lesson), "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=out.parent, timeout=300)
-    assert done.returncode == 0, done.stderr
+    """A lesson's complete revision folder."""
+    previewing.make(lesson, out)
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, Page
 from lessonpress.worker import recorded, run
 from tests import tiers
 from tests.browser.opening import make_preview, open_page
+from tests.truth_architectures import ARCHITECTURES
 from tests.truth_lessons import ALL, TruthLesson
 
 pytestmark = pytest.mark.browser
@@ -72,7 +74,9 @@ def ask_torch(lesson: TruthLesson, folder: Path, inputs: Moves) -> tuple[np.ndar
             "parameters": {}, "inputs": specs}  # fmt: skip
     plan: Any = {"runs": [case], "model": {"file": "model.py", "class": "Net"}}
     try:
-        captured = run.run_plan(plan, str(folder))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what torch says of `float(tensor)` is said to the curator
+            captured = run.run_plan(plan, str(folder))
     except run.Failed:
         return None
     one = captured["runs"]["one"]
@@ -118,10 +122,13 @@ def find_faults(
     return "followed", faults
 
 
-@pytest.mark.parametrize("name", tiers.some(ALL, 5))
+LESSONS = {**ALL, **ARCHITECTURES}
+
+
+@pytest.mark.parametrize("name", tiers.some(LESSONS, 5))
 def test_a_page_shows_pytorchs_numbers_or_refuses(name: str, browser: Browser, tmp_path: Path) -> None:
     """Numbers, metrics and the cells on the screen, for small moves, large ones, and ids that are none."""
-    lesson = ALL[name]
+    lesson = LESSONS[name]
     folder = lesson.write(tmp_path / name)
     page = open_page(browser, (make_preview(folder, tmp_path / "revision") / "index.html").as_uri())
     if not page.evaluate("typeof globalThis.lesson !== 'undefined'"):

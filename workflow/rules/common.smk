@@ -14,7 +14,7 @@ wildcard_constraints:
     again="|-[0-9a-f]+",
     run="[0-9a-f]+",
     state="[0-9a-f]{16}(-[0-9a-f]+)?",
-    file=r"(source|capture|mutants|cases|checks|rendered)\.json|cases\.csv",
+    file=r"(source|capture|mutants|cases|checks|rendered|rehearsed)\.json|cases\.csv",
 
 
 localrules:

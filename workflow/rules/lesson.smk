@@ -84,7 +84,7 @@ rule check:
 
 
 rule render:
-    """Make every file of a lesson's revision: manifest, graph, page, bundle."""
+    """Make every file of a lesson's revision: manifest, graph, page, bundle; and run the bundle as a reader would."""
     input:
         source=rules.hash.output.source,
         capture=rules.execute.output.capture,
@@ -93,6 +93,7 @@ rule render:
         checks=rules.check.output.checks,
     output:
         rendered=f"{LESSON}/rendered.json",
+        rehearsed=f"{LESSON}/rehearsed.json",
         revision=report(
             directory(f"{LESSON}/revision"),
             patterns=["{picture}.svg"],

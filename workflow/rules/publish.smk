@@ -5,6 +5,7 @@ rule publish:
     """Put a lesson's rendered revision into the site, unless a check failed or nothing changed."""
     input:
         rendered=rules.render.output.rendered,
+        rehearsed=rules.render.output.rehearsed,
         revision=rules.render.output.revision,
         checks=rules.check.output.checks,
     output:

@@ -26,7 +26,7 @@ ALWAYS = frozenset({"SHA256SUMS", "bundle.zip"})  # a revision's files that its 
 
 @dataclass(frozen=True)
 class Preview:
-    """A finished preview: its page, hints in words, the checks that failed (None when all passed), and what is lacking.
+    """A finished preview: its page, hints in words, what failed (the bundle's run, checks; else None), what is lacking.
 
     Both of the last two are reasons for which publish would refuse the lesson.
     """
@@ -49,8 +49,9 @@ def make_preview(config: Config, path: Path, out: Path | None = None) -> Preview
         settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
         work = steps.open_build(settings, folder.name)
         words = _perform_steps(work)
+        tried = steps.perform(work, "rehearse")
         replace_folder(work.revision, to)
-        failed = publish.find_failed_checks(work)
+        failed = [*tried.mistakes, *publish.find_failed_checks(work)]
         lacking = (*publish.find_untested_checks(work), *publish.find_missing_packages(work))
         page_file = Path(os.path.relpath(to)) / "index.html"
         return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
@@ -85,7 +86,7 @@ def _perform_steps(work: LessonBuild) -> str:
     steps.perform(work, "hash")
     if mistakes := expressions.find_misnamed(work.lesson):  # in lint's words, and before anything runs
         raise LessonErrors(mistakes)
-    hints = steps.perform_all(work)
+    hints = steps.perform_all(work, "render")
     return "\n".join([*lint.list_hints(Sources.read(work.lesson)), *hints])
 
 

@@ -43,10 +43,21 @@ def run_checks(
 def run_metrics(
     config: Config, read: Lesson, captured: bytes, tasks: Sequence[MetricTask]
 ) -> dict[tuple[str, str], Number]:
-    """The lesson's own metrics by (case, metric)."""
+    """The lesson's own metrics by (case, metric).
+
+    They are computed twice, the second time in a process with other addresses and another time. Raises LessonError for
+    a metric that is then another number: it would be another one for every reader.
+    """
     task: JudgeTask = {"file": read.recipe.checks, "checks": False, "metrics": list(tasks), "mutants": {}}
-    judgement = _ask_judge(config, read, captured, task)
-    return {(metric["run"], metric["id"]): metric["value"] for metric in judgement["metrics"]}
+    again: JudgeTask = {**task, "elsewhere": True}
+    first, second = (_ask_judge(config, read, captured, one) for one in (task, again))
+    for asked, here, there in zip(tasks, first["metrics"], second["metrics"], strict=True):
+        if here["value"] != there["value"]:
+            where = f"{os.path.relpath(read.folder / (read.recipe.checks or ''))}: {asked['function']}"
+            seen = f"for the run {asked['run']} it gives {here['value']!r}, and {there['value']!r} in a second process"
+            raise LessonError(where, seen, "the same number at any time and in any process",
+                              "Compute it from what is recorded alone.")  # fmt: skip
+    return {(metric["run"], metric["id"]): metric["value"] for metric in first["metrics"]}
 
 
 def _ask_judge(

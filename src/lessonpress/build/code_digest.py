@@ -17,7 +17,7 @@ from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 
 # The steps whose results are artifacts of a lesson, and all those whose code has a digest.
-StepName: TypeAlias = Literal["hash", "execute", "record", "check", "render"]
+StepName: TypeAlias = Literal["hash", "execute", "record", "check", "render", "rehearse"]
 CodeName: TypeAlias = StepName | Literal["publish", "site"]
 
 PACKAGE = Path(__file__).parents[1]
@@ -26,7 +26,7 @@ AROUND = ("build.artifact", "build.lesson_build", "build.steps")  # what a lesso
 STEPS: Mapping[CodeName, tuple[str, ...]] = {
     "hash": ("build.source_record", *AROUND), "execute": ("build.execute", *AROUND),
     "record": ("build.record", *AROUND), "check": ("build.check", *AROUND), "render": ("build.render", *AROUND),
-    "publish": ("publishing.publish", *AROUND), "site": ("publishing.site",),
+    "rehearse": ("build.rehearse", *AROUND), "publish": ("publishing.publish", *AROUND), "site": ("publishing.site",),
 }  # fmt: skip
 NAMES_ALL = "build.steps"  # it imports every step, so nothing is reached through it
 WHOLE = "worker"  # its files name each other without us, and are shipped together

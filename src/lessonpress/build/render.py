@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lessonpress.build import code_digest
+from lessonpress.build import code_digest, live_promise
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.core import canonical_json, source_map, suggestions
 from lessonpress.core.errors import LessonError, LessonErrors
@@ -21,7 +21,17 @@ from lessonpress.lesson.records import Cases, Graph, MutantVerdict, SourceRecord
 from lessonpress.replay import replay
 from lessonpress.revision import bundle, identity, manifest, manifest_schema, provenance, weights
 from lessonpress.revision.manifest_schema import Manifest, PublishedFile
-from lessonpress.web.page import binding, expressions, graphs, lesson_page, program, prose_check, rendering, volatile
+from lessonpress.web.page import (
+    binding,
+    expressions,
+    graphs,
+    lesson_page,
+    program,
+    prose_check,
+    rendering,
+    view_models,
+    volatile,
+)
 from lessonpress.web.page.page_data import Live
 from lessonpress.worker import recorded
 
@@ -29,13 +39,14 @@ STAND_IN = "8d1f6a3b0c5e9247"
 
 
 def render_lesson(work: LessonBuild) -> tuple[str, dict[str, bytes], str | None]:
-    """A build's revision: its id, all its files, and hints about numbers that are typed into prose.
+    """A build's revision: its id, all its files, and hints: numbers that are typed into prose, promises that the page
+    will not keep.
 
     Raises LessonError for a step or case that points at nothing, and for prose that cannot be rendered.
     """
     table = work.bytes("cases.csv")
-    name, files = render_revision(work.lesson, work.source, work.capture, work.cases, work.checks, table)
-    hints = binding.find_typed(work.lesson, work.cases)
+    name, files, doubts = _render(work.lesson, work.source, work.capture, work.cases, work.checks, table)
+    hints = [*binding.find_typed(work.lesson, work.cases), *(doubt.message() for doubt in doubts)]
     return name, files, "\n".join(f"hint: {words}" for words in hints) or None
 
 
@@ -43,6 +54,14 @@ def render_revision(
     read: reader.Lesson, source: SourceRecord, captured: Capture, cases: Cases, checks: Sequence[Verdict], table: bytes
 ) -> tuple[str, dict[str, bytes]]:
     """A revision's id and files, a pure function of the lesson, its capture and the templates."""
+    name, files, _ = _render(read, source, captured, cases, checks, table)
+    return name, files
+
+
+def _render(
+    read: reader.Lesson, source: SourceRecord, captured: Capture, cases: Cases, checks: Sequence[Verdict], table: bytes
+) -> tuple[str, dict[str, bytes], Iterator[LessonError]]:
+    """A revision's id and files, and what its page will not do although the recipe promises it."""
     if misnamed := expressions.find_misnamed(read):
         raise LessonErrors(misnamed)
     checks = add_sentences(checks, read.recipe)
@@ -85,7 +104,8 @@ def render_revision(
     files[provenance.STATEMENT] = canonical_json.pretty(provenance.make_statement(whole, files)).encode()
     files["SHA256SUMS"] = bundle.make_checksums(files)
     files["bundle.zip"] = bundle.zip_bundle(files, f"{read.recipe.slug}-{name}")
-    return name, files
+    reason = view_models.explain_recorded_only(whole)
+    return name, files, live_promise.find_broken(read, captured, replayed, live.live, reason)
 
 
 def add_sentences(checks: Sequence[Verdict], recipe: Recipe) -> list[Verdict]:

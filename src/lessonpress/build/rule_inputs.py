@@ -245,10 +245,12 @@ def _flatten(value: Configuration, at: str = "") -> dict[str, object]:
 def list_forced_steps(names: Mapping[StepName, str], *, every: bool, forced: Sequence[str]) -> list[str]:
     """The steps that Snakemake is to do again; `names` are those of our rules here, by step."""
     # Only now: with what the steps are made of it takes as long to load as all the rest of this module.
-    from lessonpress.build.steps import STEPS
+    from lessonpress.build.steps import RULES, STEPS
 
     files = {Path(one).name for one in forced}
-    return [name for name, step in STEPS.items() if every or names[name] in forced or step.file in files]
+    rules = {name: names[RULES.get(name, name)] for name in STEPS}
+    chosen = [name for name, step in STEPS.items() if every or rules[name] in forced or step.file in files]
+    return list(dict.fromkeys(RULES.get(name, name) for name in chosen))
 
 
 def select_published(words: Sequence[str], config: Config) -> list[str]:

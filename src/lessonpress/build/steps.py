@@ -23,6 +23,7 @@ from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, i
 from lessonpress.core.settings import Config
 from lessonpress.lesson.recipe import WORDS
 
+RULES: Mapping[StepName, StepName] = {"rehearse": "render"}  # a step that the rule of another one does
 NOT_RUN = ("record", "metrics", "checks")  # what a plan says about reading the runs, not about running
 
 
@@ -86,7 +87,7 @@ def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> 
     if mistakes:
         _write(work, step, made_from, Made({}), mistakes)
         return Done(mistakes=mistakes, passed_over=True)
-    again = name in os.environ.get(variables.AGAIN, "").split(",") if again is None else again
+    again = RULES.get(name, name) in os.environ.get(variables.AGAIN, "").split(",") if again is None else again
     if not again and (whole := _read_present(work, step, made_from) or _take_earlier(work, step, made_from)):
         work.known[step.file] = whole
         return Done(mistakes=whole.mistakes, passed_over=True)
@@ -103,7 +104,7 @@ def perform(work: LessonBuild, name: StepName, *, again: bool | None = None) -> 
     return Done(made.words)
 
 
-def perform_all(work: LessonBuild, last: StepName = "render") -> list[str]:
+def perform_all(work: LessonBuild, last: StepName = "rehearse") -> list[str]:
     """Do every step up to `last` that is not there; returns what they report. Raises the lesson's mistakes."""
     reports = []
     for name in STEPS:
@@ -272,6 +273,27 @@ def _render(work: LessonBuild) -> Made:
     return Made(body, {f"revision/{path}": data for path, data in files.items()}, hints)
 
 
+def _list_rehearsal_inputs(work: LessonBuild) -> list[object]:
+    """What a reader's run depends on: the numbers and how they are cut, the code in the bundle, the weights.
+
+    Not the checks, which were judged on the same numbers: a change of them runs no model.
+    """
+    tools = ("run.py", "compare.py", "weights.safetensors")
+    rendered = work.artifact("rendered.json").beside
+    code = {name: sha for name, sha in rendered.items() if name.startswith("revision/worker/")}
+    beside = [code, *(rendered.get(f"revision/{name}") for name in tools)]
+    value = work.source["document"]["value"]
+    runs = [*_list_run_inputs(work), work.source["plan"]["record"], value.get("tolerance")]
+    return [*runs, work.digest("capture.json"), beside]
+
+
+def _rehearse(work: LessonBuild) -> Made:
+    from lessonpress.build import rehearse
+
+    rehearse.rehearse_bundle(work)
+    return Made({"slug": work.slug})
+
+
 STEPS: Mapping[StepName, Step] = {
     "hash": Step("hash", "source.json", (), (), lambda work: [work.key], _hash),
     "execute": Step("execute", "capture.json", ("mutants.json",), ("hash",), _list_run_inputs, _execute),
@@ -279,6 +301,8 @@ STEPS: Mapping[StepName, Step] = {
     "check": Step("check", "checks.json", (), ("hash", "execute"), _list_check_inputs, _check),
     "render": Step("render", "rendered.json", ("revision/",), ("hash", "execute", "record", "check"),
                    _list_render_inputs, _render),
+    "rehearse": Step("rehearse", "rehearsed.json", (), ("hash", "execute", "record", "check", "render"),
+                     _list_rehearsal_inputs, _rehearse),
 }  # fmt: skip
 
 

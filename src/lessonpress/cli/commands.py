@@ -54,6 +54,7 @@ def read_settings(file: Path = CONFIG, overrides: Sequence[str] = ()) -> Config:
 def run_step(name: StepName, arguments: Arguments) -> None:
     """Do one step for lessons. Raises LessonErrors after all of them were tried."""
     from lessonpress.build import steps
+    from lessonpress.build.steps import Done
 
     config = arguments.settings()
 
@@ -61,6 +62,9 @@ def run_step(name: StepName, arguments: Arguments) -> None:
         warm_up(config, slug, name)
         work = steps.open_build(config, slug, arguments.key)
         done = steps.perform(work, name)
+        if name == "render" and not done.mistakes:  # a bundle that does not run is no revision
+            tried = steps.perform(work, "rehearse")
+            done = Done(done.words, tried.mistakes, done.passed_over and tried.passed_over)
         if name == "hash" and not done.mistakes and not steps.has_earlier_result(work, "execute"):
             load_servers(config)
         return done
@@ -91,7 +95,7 @@ def publish(arguments: Arguments, note: str | None = None) -> None:
 
     def one(slug: str) -> Done:
         work = steps.open_build(config, slug, arguments.key)
-        steps.perform(work, "render", again=False)
+        steps.perform(work, "rehearse", again=False)
         done = publisher.publish(work, note=note, receipt=arguments.receipt)
         steps.sweep_states(work)
         return done
@@ -233,8 +237,8 @@ def _step(name: StepName) -> Callable[[Arguments], None]:
 
 COMMANDS: dict[str, Callable[[Arguments], None]] = {
     "hash": _step("hash"), "execute": _step("execute"), "record": _step("record"), "check": _step("check"),
-    "render": _step("render"), "publish": publish, "site": site, "mistakes": mistakes, "name": name,
-    "compare": compare, "report": report,
+    "render": _step("render"), "rehearse": _step("rehearse"), "publish": publish, "site": site, "mistakes": mistakes,
+    "name": name, "compare": compare, "report": report,
 }  # fmt: skip
 WITHOUT_NAMES = ("site", "mistakes")
 

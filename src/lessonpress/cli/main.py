@@ -63,6 +63,12 @@ def render(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
 
 
 @app.command()
+def rehearse(slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None) -> None:
+    """Run the bundles as their readers would, in a second process; `render` does this too."""
+    commands.run_step("rehearse", make_arguments(slugs, config, key))
+
+
+@app.command()
 def publish(
     slugs: Slugs, config: ConfigFile = CONFIG, key: Key = None,
     note: Annotated[str | None, typer.Option(help="Why, in the curator's words; stored with the revision.")] = None,
@@ -208,12 +214,16 @@ def prune(
 def sign(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None,
     key: Annotated[str | None, typer.Option(help="The file of an SSH key; else signing.key.", metavar="FILE")] = None,
+    sigstore: Annotated[bool, typer.Option("--sigstore", help="With the identity of this workflow, no key.")] = False,
     config: ConfigFile = CONFIG,
 ) -> None:
-    """Sign published revisions that have no signature yet, each beside its folder (ssh-keygen -Y)."""
-    from lessonpress.publishing import signatures
+    """Sign published revisions that have no signature yet, each beside its folder (ssh-keygen -Y, or Sigstore)."""
+    from lessonpress.publishing import attestations, signatures
 
     settings = _known(commands.read_settings(config), *slugs or ())
+    if sigstore:
+        typer.echo(attestations.attest_published(signatures.list_revisions(settings, slugs or ())))
+        return
     typer.echo(signatures.sign_published(settings, slugs or (), key))
 
 

@@ -65,12 +65,18 @@ class Signing(_Settings):
 
     key: str = Field("", description="The file of the SSH key with which publishing signs; empty: it does not.")
     signers: str = Field("", description="Who may sign, a file as ssh-keygen reads it (allowed signers).")
-    required: bool = Field(False, description="Whether every published revision must be signed by one of them.")
+    identity: str = Field("", description="The workflow (or e-mail address) whose Sigstore attestations count.")
+    issuer: str = Field("", description="Who vouches for that identity, such as a hosting service's address.")
+    trust_root: str = Field("", description="A Sigstore trusted root of your own, as JSON; empty: the public one.")
+    required: bool = Field(
+        False, description="Whether every published revision must be signed by them: each way that is named here.")
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.required and not self.signers:
-            raise ValueError("required is true, but signers names nobody who may sign")
+        if self.required and not (self.signers or self.identity):
+            raise ValueError("required is true, but signers names nobody who may sign, nor does identity")
+        if self.identity and not self.issuer:
+            raise ValueError("an identity is one of somebody who vouches for it: write issuer too")
         return self
 
 

@@ -19,7 +19,7 @@ def find_rewritten(results: Path) -> Iterator[Fault]:
     """Every revision that a commit before this one published and that is gone or has changed since.
 
     Publishing only adds, so what was once committed is still there, except for revisions that the history calls
-    withdrawn. Outside git there is nothing to compare with.
+    withdrawn or dropped. Outside git there is nothing to compare with.
     """
     if not git.has_commits(results):
         return
@@ -91,7 +91,7 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
             continue  # `integrity` reports it
         events = {event["revision"]: event["note"] for event in past["revisions"]}
         for revision in sorted(revision for owner, revision in published if owner == slug):
-            if history.find_withdrawal(past, revision):
+            if history.find_removal(past, revision):
                 continue
             if revision not in events or not packed.exists(folder / revision):
                 reason = f" Or say why it is gone: lessonpress withdraw {slug} {revision} --note REASON"

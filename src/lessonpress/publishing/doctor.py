@@ -54,7 +54,8 @@ def _check_history(config: Config, folder: Path) -> Iterator[Fault]:
         return  # `integrity` reports it
     source = (config.lesson(folder.name) / "lesson.yaml").is_file()
     if not source and not lesson_history.get("retired"):
-        yield Fault(at, "the lesson's source is gone", f"Bring it back, or type: lessonpress retire {folder.name}")
+        yield Fault(at, "the lesson's source is gone",
+                    f"Bring it back, or type: lessonpress retire {folder.name} --note REASON")  # fmt: skip
     if source and lesson_history.get("retired"):
         yield Fault(at, "the lesson is retired, but it has a source", "Publish it again, or remove the source.")
     yield from _check_reasons(folder, lesson_history, at)
@@ -91,10 +92,10 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
     if not git.has_commits(results):
         return
     for kind, name in git.list_changes(results):
-        match = REVISION.fullmatch(name)
-        if match and kind == "D" and packed.locate(results / "models" / match[1] / match[2]).is_file():
-            continue  # packed: `committed` compares the bytes
-        if match:
+        if match := REVISION.fullmatch(name):
+            place = results / "models" / match[1] / match[2]
+            if kind == "D" and (_find_removal(results, match[1], match[2]) or packed.locate(place).is_file()):
+                continue  # of what is packed `committed` compares the bytes
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):
@@ -105,8 +106,17 @@ def _checkout_command(path: Path) -> str:
     return f"{history.TAKE_BACK} Or by hand: git checkout HEAD -- {shlex.quote(str(path))}"
 
 
+def _find_removal(results: Path, slug: str, revision: str) -> bool:
+    """Whether a lesson's history says that a revision was taken away, and why."""
+    try:
+        past = history.read_history(results / "models" / slug, slug)
+    except LessonError:
+        return False  # `integrity` reports it
+    return history.find_removal(past, revision) is not None
+
+
 def _continues_commit(results: Path, name: str) -> bool:
-    """Whether a history still has every committed event, in the same order: a history only grows.
+    """Whether a history still has every committed event, in the same order, but for what was removed with a reason.
 
     A merge may put events of another branch between them, and joins an event with an earlier one of the same revision.
     """
@@ -118,8 +128,10 @@ def _continues_commit(results: Path, name: str) -> bool:
         return False
     if now is None or before is None:
         return False
+    if [one for one in before.get("withdrawn", []) if one not in now.get("withdrawn", [])]:
+        return False
     left = iter(now["revisions"])
-    gone = {one["revision"] for one in now.get("withdrawn", [])}
+    gone = {one["revision"] for one in history.list_removals(now)}
     return all(any(_is_same(event, other) for other in left)
                for event in before["revisions"] if event["revision"] not in gone)  # fmt: skip
 

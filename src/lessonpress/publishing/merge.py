@@ -20,7 +20,7 @@ from lessonpress.core import atomic_io, canonical_json, git, lock
 from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files, reader
-from lessonpress.publishing import committed, compact, integrity, prune, publish, signatures, site
+from lessonpress.publishing import attestations, committed, compact, integrity, prune, publish, signatures, site
 from lessonpress.revision import history, packed, united_history
 from lessonpress.revision.history import Event, History
 
@@ -124,7 +124,7 @@ def _unite_lesson(config: Config, slug: str, known: _Known) -> Iterator[str]:
     if (config.lesson(slug) / reader.RECIPE).is_file():
         united.pop("retired", None)
     yield from _bring_back(folder, united, known)
-    _remove_withdrawn(folder, united)
+    _remove_what_is_gone(folder, united)
     united = {**united, "revisions": list(_explain_events(folder, united))}
     compact.settle_lesson(config, slug, united)
     text = history.serialise(united)
@@ -171,7 +171,7 @@ def _read_committed(folder: Path, commit: str) -> History | None:
 def _find_orphans(folder: Path, united: History) -> Iterator[Event]:
     """An event for each whole folder that no history names: the stash's, else one of the moment of its run."""
     named = {event["revision"] for event in united["revisions"]}
-    named |= {one["revision"] for one in united.get("withdrawn", [])}
+    named |= {one["revision"] for one in history.list_removals(united)}
     for name in integrity.list_revisions(folder):
         if name in named or integrity.find_revision_faults(folder / name, folder.name):
             continue
@@ -243,11 +243,12 @@ def _write_folder(place: Path, files: Mapping[str, bytes]) -> None:
     os.rename(beside, place)
 
 
-def _remove_withdrawn(folder: Path, united: History) -> None:
-    """What one side has withdrawn goes on the other side as well."""
-    for one in united.get("withdrawn", []):
+def _remove_what_is_gone(folder: Path, united: History) -> None:
+    """What one side has withdrawn or dropped goes on the other side as well."""
+    for one in history.list_removals(united):
         packed.remove(folder / one["revision"])
-        signatures.locate(folder / one["revision"]).unlink(missing_ok=True)
+        for beside in (signatures, attestations):
+            beside.locate(folder / one["revision"]).unlink(missing_ok=True)
 
 
 def _explain_events(folder: Path, united: History) -> Iterator[Event]:

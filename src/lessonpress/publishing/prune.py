@@ -9,7 +9,7 @@ from pathlib import Path
 from lessonpress.core import canonical_json, clock, git, lock
 from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.core.settings import Config
-from lessonpress.publishing import compact, integrity, publish, signatures
+from lessonpress.publishing import attestations, compact, integrity, publish, signatures
 from lessonpress.revision import history, identity, packed, revision_diff
 from lessonpress.revision.history import Event, History
 
@@ -31,8 +31,9 @@ def list_history(config: Config, slug: str) -> str:
         successor = f", continued as {end['to']}" if end["to"] else ""
         note = f"  “{end['note']}”" if end["note"] else ""
         lines.insert(0, f"retired {end['at']}{successor}{note}")
-    lines += [f"{gone['revision']}  withdrawn {gone['at']}  “{escape_invisible(gone['note'])}”"
-              for gone in lesson_history.get("withdrawn", [])]  # fmt: skip
+    for word, removals in (("withdrawn", lesson_history.get("withdrawn", [])),
+                           ("dropped", lesson_history.get("dropped", []))):  # fmt: skip
+        lines += [f"{gone['revision']}  {word} {gone['at']}  “{escape_invisible(gone['note'])}”" for gone in removals]
     return "\n".join(lines)
 
 
@@ -60,7 +61,8 @@ def pin(config: Config, slug: str, revision: str | None) -> str:
 def retire(config: Config, slug: str, *, to: str | None = None, note: str | None = None) -> str:
     """End a lesson: it leaves the catalogue, its pages stay and say so; `to` names the lesson that continues it.
 
-    Raises LessonError while the lesson still has a source, and when `to` is not published.
+    One of both says why. Raises LessonError where neither is given, while the lesson still has a source, and when `to`
+    is not published.
     """
     with lock.hold(Path(config.results)):
         before = _read_published(config, slug)
@@ -68,6 +70,9 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
             raise LessonError(os.path.relpath(config.lesson(slug)), "the lesson still has its source", "",
                               "Remove the folder (or give it its new name) first.")  # fmt: skip
         note = publish.require_readable(note)
+        if not (to or note):
+            raise LessonError("--note", "a retirement gives its reason", "some words, or the lesson that continues it",
+                              "Write: --note '…', or --to SLUG.")  # fmt: skip
         if to and (to == slug or history.find_latest(history.read_history(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
         history.write_history(config.published(slug), history.retire_lesson(before, clock.read_clock(), to, note))
@@ -139,6 +144,31 @@ def withdraw(config: Config, slug: str, revision: str, note: str) -> str:
     return f"{slug}: withdrawn {names[0]}; current is {now['current']}"
 
 
+def drop(config: Config, slug: str, revisions: Collection[str], note: str) -> str:
+    """Drop published revisions that a policy does not keep, whatever commits hold them: folders and events go.
+
+    The names, the moment and the reason (`note`: which policy) stay in the history, so that nobody takes it for a loss;
+    what was dropped may be published again. Raises LessonError, and drops nothing, where one of them is no revision of
+    the lesson, is the last, current or pinned one, and where no reason is given.
+    """
+    note = publish.require_readable(note) or ""
+    if not note:
+        raise LessonError(slug, "a drop gives its reason", "the policy that asks for it")
+    with lock.hold(Path(config.results)):
+        before, folder = _read_published(config, slug), config.published(slug)
+        chosen = [name for name in reversed(history.list_newest_first(before)) if name in revisions]
+        kept = {history.find_latest(before), before["current"], before["pinned"]}
+        for name in sorted(revisions):
+            if name not in chosen or name in kept:
+                seen = "is what the lesson shows" if name in kept else "is no revision of the lesson"
+                raise LessonError(slug, f"{name} {seen}", "a superseded revision", "Nothing was dropped.")
+        if chosen:
+            left = history.record_drops(_drop_events(folder, before, set(chosen)), chosen, clock.read_clock(), note)
+            history.write_history(folder, left)
+            _remove_folders(folder, chosen)
+    return f"{slug}: dropped {', '.join(chosen) or 'nothing'} ({note})"
+
+
 def _drop(config: Config, slug: str, gone: set[str]) -> None:
     folder, before = config.published(slug), _read_published(config, slug)
     # The history first: prune finds a folder that it does not name again, but an event without a folder is a fault.
@@ -150,6 +180,7 @@ def _remove_folders(folder: Path, gone: Collection[str]) -> None:
     for name in sorted(gone):
         packed.remove(folder / name)
         signatures.locate(folder / name).unlink(missing_ok=True)
+        attestations.locate(folder / name).unlink(missing_ok=True)
 
 
 def _list_committed(folder: Path) -> set[str]:

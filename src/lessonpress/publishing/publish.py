@@ -13,14 +13,14 @@ from lessonpress.build.steps import Done
 from lessonpress.core import atomic_io, canonical_json, clock, lock, variables
 from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
 from lessonpress.lesson import packages
-from lessonpress.publishing import history_guard, signatures
+from lessonpress.publishing import attestations, history_guard, signatures
 from lessonpress.revision import history, identity, packed
 from lessonpress.revision.history import History
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import MutantVerdict, Verdict
 
-RECEIPT = "published.json"
+RECEIPT, REHEARSED = "published.json", "rehearsed.json"
 REFUSED = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
@@ -31,11 +31,13 @@ READ_ERRORS = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, Type
 def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None = None) -> Done:
     """Publish a rendered build, unless a gate refuses it; in both cases write a receipt into its folder.
 
+    The first gate is that its bundle ran (`build.rehearse`).
+
     `note` (or the environment's LESSONPRESS_NOTE) is stored with a new revision. Raises LessonError when what is
     published already is damaged or the disk refuses; then nothing is published and earlier revisions stay as they are.
     """
     rendered = work.artifact("rendered.json")
-    mistakes = rendered.mistakes or find_refusals(work)
+    mistakes = rendered.mistakes or work.artifact(REHEARSED).mistakes or find_refusals(work)
     revision, words = None, ""
     if not mistakes:
         note = require_readable(note or os.environ.get(variables.NOTE))
@@ -46,6 +48,10 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
                 work.config.published(work.slug) / revision, work.config.signing.key
             ):
                 words += ", signed"
+            if work.config.signing.identity and attestations.has_identity() and attestations.attest_revision(
+                work.config.published(work.slug) / revision
+            ):
+                words += ", attested"
     body = {"slug": work.slug, "key": work.key, "revision": revision, "words": words}
     artifact.write(receipt or work.folder / RECEIPT, rendered.digest, body, mistakes=mistakes)
     if receipt:  # of several valid receipts the rules would take now one, now another

@@ -16,11 +16,12 @@ from pathlib import Path
 from lessonpress.core import atomic_io
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
+from lessonpress.publishing import attestations
 from lessonpress.revision import packed
 
 NAMESPACE = "lessonpress-revision"  # a signature that was made for something else is none
 SUFFIX = ".sshsig"
-FILE = re.compile(r"([0-9a-f]{16})\.sshsig")
+FILE = re.compile(r"([0-9a-f]{16})\.(?:sshsig|sigstore\.json)")  # attestations too
 
 
 def locate(folder: Path) -> Path:
@@ -50,9 +51,14 @@ def sign_published(config: Config, slugs: Sequence[str], key: str | None = None)
     if not chosen:
         raise LessonError("config.yaml: signing.key", "no key is named", "the file of an SSH key",
                           "Write it there, or type: lessonpress sign --key FILE")  # fmt: skip
-    folders = [folder for slug in slugs or _list_slugs(config) for folder in _list_folders(config.published(slug))]
+    folders = list_revisions(config, slugs)
     signed = [folder for folder in folders if sign_revision(folder, chosen)]
     return f"signed {len(signed)} of {len(folders)} revisions; the others were signed before"
+
+
+def list_revisions(config: Config, slugs: Sequence[str]) -> list[Path]:
+    """The folders of the published revisions of some lessons, or of all."""
+    return [folder for slug in slugs or _list_slugs(config) for folder in _list_folders(config.published(slug))]
 
 
 def find_faults(config: Config, slug: str) -> Iterator[tuple[str, str, str]]:
@@ -65,12 +71,15 @@ def find_faults(config: Config, slug: str) -> Iterator[tuple[str, str, str]]:
     for folder in _list_folders(config.published(slug)):
         at = f"models/{slug}/{locate(folder).name}"
         if not locate(folder).is_file():
-            if wanted:
+            if wanted and signers:
                 yield at, "this revision has no signature, and the site demands one", "Type: lessonpress sign"
         elif signers and not find_signer(folder, Path(signers)):
             yield at, f"this is no signature of the revision by anybody whom {signers} names", \
                 "Take the file back from git, or delete it and type: lessonpress sign"  # fmt: skip
-    for path in sorted(config.published(slug).glob(f"*{SUFFIX}")):
+        for fact, remedy in attestations.find_faults(config.signing, folder):
+            yield f"models/{slug}/{attestations.locate(folder).name}", fact, remedy
+    others = [path for suffix in (SUFFIX, attestations.SUFFIX) for path in config.published(slug).glob(f"*{suffix}")]
+    for path in sorted(others):
         match = FILE.fullmatch(path.name)
         if not match or not packed.exists(path.with_name(match[1])):
             yield f"models/{slug}/{path.name}", "a signature of no revision", "Delete it."

@@ -170,7 +170,7 @@ def _date_pages(histories: Mapping[Path, History]) -> dict[str, str]:
 def list_pages(lesson_history: History) -> list[str]:
     """The names of the pages in a lesson's folder: the current lesson, the list, and one around each revision."""
     events = [event["revision"] for event in lesson_history["revisions"]]
-    gone = [one["revision"] for one in lesson_history.get("withdrawn", [])]
+    gone = [one["revision"] for one in history.list_removals(lesson_history)]
     layers = (site_pages.name_layer(name) for name in dict.fromkeys([*events, *gone]))
     return [site_pages.FRONT, site_pages.LIST, *layers]
 

@@ -207,7 +207,8 @@ def _compare_lesson(config: Config, slug: str, faults: tuple[Fault, ...]) -> Ver
     if not (config.lesson(slug) / "lesson.yaml").is_file():
         if lesson_history.get("retired"):
             return Verdict(slug, RETIRED, revision, "retired; its revisions are kept", faults)
-        return Verdict(slug, DRIFT, revision, f"its source is gone; if meant: `lessonpress retire {slug}`", faults)
+        words = f"its source is gone; if meant: `lessonpress retire {slug} --note REASON`"
+        return Verdict(slug, DRIFT, revision, words, faults)
     work = regenerate(scratch_config(config), slug)
     failed = [check for check in work.checks if not check["passed"]]
     made = str(work.revision)

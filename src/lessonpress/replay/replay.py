@@ -17,6 +17,7 @@ from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
 from lessonpress.replay.operations.builder import (
     COARSE,
+    CONTRADICTED,
     TOLERANCE,
     Builder,
     list_given_values,
@@ -27,8 +28,8 @@ from lessonpress.worker import recorded
 from lessonpress.worker.records import Module, Recorded, Run
 
 __all__ = [
-    "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays", "make_live_program",
-    "measure_difference", "replay_run", "replay_runs",
+    "CONTRADICTED", "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays",
+    "make_live_program", "measure_difference", "replay_run", "replay_runs",
 ]  # fmt: skip
 
 NUMBERS = 50_000  # weights and inputs that a page may carry for its slider

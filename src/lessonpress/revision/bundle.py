@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lessonpress import worker
 from lessonpress.core import canonical_json
 from lessonpress.lesson import packages
 
@@ -34,7 +35,8 @@ def list_requirements() -> str:
 
 def collect_worker_files() -> dict[str, bytes]:
     """The worker's own source, which `run.py --compare` runs again."""
-    return {f"worker/{path.name}": path.read_bytes() for path in sorted(WORKER.glob("*.py"))}
+    return {f"worker/{path.name}": path.read_bytes() for path in sorted(WORKER.glob("*.py"))
+            if path.name not in worker.NOT_SHIPPED}  # fmt: skip
 
 
 def make_editor_files() -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NotRequired, TypeAlias, TypedDict, cast
@@ -39,8 +39,8 @@ class Retirement(TypedDict):
     note: str | None
 
 
-class Withdrawal(TypedDict):
-    """A revision that was taken back on purpose: its folder and its events are gone, its name and the reason stay."""
+class Removal(TypedDict):
+    """A revision that was taken away on purpose: its folder and its events are gone, its name and the reason stay."""
 
     revision: str
     at: str
@@ -55,7 +55,8 @@ class History(TypedDict):
     pinned: str | None
     revisions: list[Event]
     retired: NotRequired[Retirement]
-    withdrawn: NotRequired[list[Withdrawal]]
+    withdrawn: NotRequired[list[Removal]]  # what was wrong: it is not published again
+    dropped: NotRequired[list[Removal]]  # what a policy does not keep: nothing was wrong with it
 
 
 def read_history(folder: Path, slug: str) -> History:
@@ -113,7 +114,7 @@ def _is_history(document: Any) -> bool:
         and ("retired" not in document
              or (_are_texts(document["retired"], "at") and _are_notes(document["retired"], "to", "note")))
         and all(NAME.fullmatch(one["revision"]) and _are_texts(one, "at", "note")
-                for one in document.get("withdrawn", []))
+                for one in [*document.get("withdrawn", []), *document.get("dropped", [])])
     )  # fmt: skip
 
 
@@ -176,15 +177,34 @@ def drop_revisions(history: History, gone: set[str]) -> History:
 
 def withdraw_revision(history: History, revision: str, at: str, note: str) -> History:
     """The history without a revision's events, and with the moment and the reason of its withdrawal."""
-    entry: Withdrawal = {"revision": revision, "at": at, "note": note}
+    entry: Removal = {"revision": revision, "at": at, "note": note}
     left = drop_revisions(history, {revision})
     pinned = None if history["pinned"] == revision else history["pinned"]
     return {**set_pin(left, pinned), "withdrawn": [*history.get("withdrawn", []), entry]}
 
 
-def find_withdrawal(history: History, revision: str) -> Withdrawal | None:
+def record_drops(history: History, gone: Iterable[str], at: str, note: str) -> History:
+    """The history with the moment and the reason for which revisions were dropped; their events are another matter."""
+    entries: list[Removal] = [{"revision": revision, "at": at, "note": note} for revision in gone]
+    return {**history, "dropped": [*history.get("dropped", []), *entries]}
+
+
+def find_withdrawal(history: History, revision: str) -> Removal | None:
     """When and why a revision was withdrawn, if it was."""
     return next((one for one in history.get("withdrawn", []) if one["revision"] == revision), None)
+
+
+def list_removals(history: History) -> list[Removal]:
+    """What was withdrawn or dropped, each with the moment and the reason."""
+    return [*history.get("withdrawn", []), *history.get("dropped", [])]
+
+
+def find_removal(history: History, revision: str) -> Removal | None:
+    """When and why a revision was withdrawn, or dropped by a policy and not published again: then nothing is lost."""
+    if has_revision(history, revision):
+        return None
+    removed = [*history.get("withdrawn", []), *history.get("dropped", [])]
+    return next((one for one in removed if one["revision"] == revision), None)
 
 
 def find_faults(history: History) -> Iterator[str]:
@@ -203,6 +223,9 @@ def find_faults(history: History) -> Iterator[str]:
     for one in history.get("withdrawn", []):
         if one["revision"] in known:
             yield f"{one['revision']} was withdrawn, but an event names it"
+    for one in [*history.get("withdrawn", []), *history.get("dropped", [])]:
+        if not one["note"].strip():
+            yield f"{one['revision']} was taken away without a reason"
     yield from (f"{a} is published twice in a row" for a, b in pairwise(known) if a == b)
     if extra := sorted(history.keys() - History.__annotations__.keys()):
         yield f"it has unknown keys: {', '.join(extra)}"

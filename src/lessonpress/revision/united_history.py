@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from lessonpress.revision import history
-from lessonpress.revision.history import Event, History, Withdrawal
+from lessonpress.revision.history import Event, History, Removal
 
 # An event by what two branches have in common of it: revision, moment, and which one of this revision and moment it is
 # (before moments were those of publishing, a revision that was published twice had the same one twice).
@@ -22,8 +22,9 @@ def unite_histories(slug: str, sides: Sequence[History], *, pinned: str | None =
     `pinned` holds only if it is still there. Withdrawn revisions have no events. Reasons are the sides' own, though an
     event may have another one before it now.
     """
-    withdrawn = _unite_withdrawals(sides)
-    gone = {one["revision"] for one in withdrawn}
+    withdrawn = _unite_removals(side.get("withdrawn", []) for side in sides)
+    dropped = [one for one in _unite_removals(side.get("dropped", []) for side in sides) if not _is_back(one, sides)]
+    gone = {one["revision"] for one in (*withdrawn, *dropped)}
     listed = [[(key, event) for key, event in _name_events(side) if event["revision"] not in gone] for side in sides]
     events: dict[Key, Event] = {}
     for side in listed:
@@ -33,6 +34,8 @@ def unite_histories(slug: str, sides: Sequence[History], *, pinned: str | None =
     united: History = {**history.start_history(slug), "revisions": list(_join_repeated(events[key] for key in order))}
     if withdrawn:
         united["withdrawn"] = withdrawn
+    if dropped:
+        united["dropped"] = dropped
     ends = [side["retired"] for side in sides if "retired" in side]
     if ends:
         united["retired"] = max(ends, key=lambda end: end["at"])
@@ -51,7 +54,7 @@ def find_lost_events(known: History, others: Iterable[History]) -> list[History]
     are not lost stand between, where `known` has them too, so that the order is kept.
     """
     have = Counter(event["revision"] for event in known["revisions"])
-    gone = {one["revision"] for one in known.get("withdrawn", [])}
+    gone = {one["revision"] for one in history.list_removals(known)}
     present = {key for key, _ in _name_events(known)}
     out: list[History] = []
     for other in others:
@@ -122,9 +125,15 @@ def _join_repeated(events: Iterable[Event]) -> Iterator[Event]:
         yield last
 
 
-def _unite_withdrawals(sides: Sequence[History]) -> list[Withdrawal]:
-    """Every withdrawn revision once, as it was withdrawn first, in the order of time."""
-    first: dict[str, Withdrawal] = {}
-    for one in sorted((one for side in sides for one in side.get("withdrawn", [])), key=lambda one: one["at"]):
+def _unite_removals(sides: Iterable[Sequence[Removal]]) -> list[Removal]:
+    """Every revision that was taken away once, as it was the first time, in the order of time."""
+    first: dict[str, Removal] = {}
+    for one in sorted((one for side in sides for one in side), key=lambda one: one["at"]):
         first.setdefault(one["revision"], one)
     return list(first.values())
+
+
+def _is_back(one: Removal, sides: Sequence[History]) -> bool:
+    """Whether a revision that a policy dropped was published again after that."""
+    return any(event["revision"] == one["revision"] and event["publishedAt"] > one["at"]
+               for side in sides for event in side["revisions"])  # fmt: skip

@@ -40,28 +40,28 @@ def lesson_error(error: Untrusted, folder: Path, what: str, ended: WorkerResult,
 
     `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.
     """
-    foreign = find_foreign_package(_text(error.get("type")), _text(error.get("message")))
+    foreign = find_foreign_package(clean_text(error.get("type")), clean_text(error.get("message")))
     if foreign:
         return foreign
     place = error.get("place")
     where = at or os.path.relpath(folder)
     if isinstance(place, dict):
-        where = f"{os.path.relpath(folder)}/{_text(place.get('file'))}:{_text(place.get('line'))}"
-    stage, kind, message = (_text(error.get(key)) for key in ("stage", "type", "message"))
-    mutant = f" in the broken variant {_text(error.get('mutant'))}" if error.get("mutant") else ""
+        where = f"{os.path.relpath(folder)}/{clean_text(place.get('file'))}:{clean_text(place.get('line'))}"
+    stage, kind, message = (clean_text(error.get(key)) for key in ("stage", "type", "message"))
+    mutant = f" in the broken variant {clean_text(error.get('mutant'))}" if error.get("mutant") else ""
     if kind == "Refused":
         fix = f"Run `lessonpress prepare {folder.name}`." if stage == "weights" and not mutant else ""
         fix = (fix + format_printed(ended)).strip()
-        return LessonError(where, f"{message}{mutant}", _text(error.get("expected")), fix)
-    run = f" (run {_text(error.get('run'))})" if error.get("run") and error.get("run") != "execution" else ""
-    subject = _text(error.get("run")) if stage == "check" else f"of {what}"
+        return LessonError(where, f"{message}{mutant}", clean_text(error.get("expected")), fix)
+    run = f" (run {clean_text(error.get('run'))})" if error.get("run") and error.get("run") != "execution" else ""
+    subject = clean_text(error.get("run")) if stage == "check" else f"of {what}"
     seen = f"{DOING.get(stage, stage)} {subject}{mutant}{'' if stage == 'check' else run}: {kind}: {message}"
-    if _text(error.get("context")):
-        seen += f"; {_text(error.get('context'))}"
+    if clean_text(error.get("context")):
+        seen += f"; {clean_text(error.get('context'))}"
     if error.get("code"):
-        seen += f"; the line reads `{_text(error.get('code'))}`"
+        seen += f"; the line reads `{clean_text(error.get('code'))}`"
     limits = ended.confinement.limits
-    because = _because(kind, message, limits) or _text(error.get("expected")) or (RUNS if mutant else "")
+    because = _because(kind, message, limits) or clean_text(error.get("expected")) or (RUNS if mutant else "")
     made = RetryableError if _held(kind, message, limits) else LessonError  # a limit is no mistake of the lesson's
     return made(where, seen, because, format_printed(ended))
 
@@ -136,6 +136,6 @@ def format_printed(ended: WorkerResult) -> str:
     return "".join(f"\n  it printed: {line}" for line in shown)
 
 
-def _text(value: Any) -> str:
+def clean_text(value: Any) -> str:
     """A bounded text without what could steer a terminal: control characters and changes of direction become `?`."""
     return "" if value is None else "".join(c if c.isprintable() or c == "\n" else "?" for c in str(value)[:4000])

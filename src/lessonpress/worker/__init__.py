@@ -3,3 +3,5 @@
 Stand-alone: it needs torch and numpy and nothing else of ours, because it is shipped verbatim in every revision folder
 and a reader's `run.py --compare` repeats the run with it.
 """
+
+NOT_SHIPPED = frozenset({"rehearsal.py", "elsewhere.py"})  # a reader has no use for what tries a bundle beforehand

@@ -164,6 +164,10 @@ def main() -> None:
     channel.seal()
     with open(capture_file, encoding="utf-8") as capture, open(task_file, encoding="utf-8") as task:
         loaded, wanted = json.load(capture), json.load(task)
+    if wanted.get("elsewhere"):
+        from . import elsewhere
+
+        elsewhere.move(folder)
     mutants = "{}"
     for name in mutants_file:
         with open(name, encoding="utf-8", errors="replace") as file:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import base64
 import difflib
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -261,6 +262,28 @@ def _keep_run(run: records.Run) -> records.OutputRun:
         "output": run["output"], "calls": calls, "params": run["params"], "buffers": run["buffers"],
         "values": run["values"],
     }  # fmt: skip
+
+
+def digest_results(capture: records.Recorded | records.Outputs) -> dict[str, list[str]]:
+    """By run, of every call a digest of what it gave: two runs that computed the same have the same."""
+    return {name: [_digest_struct(call["out"], run["values"]) for call in run["calls"]]
+            for name, run in capture["runs"].items()}  # fmt: skip
+
+
+def _digest_struct(out: records.Struct, values: list[records.Value]) -> str:
+    return hashlib.sha256(json.dumps(_fill_in(out, values)).encode()).hexdigest()
+
+
+def _fill_in(struct: Any, values: list[records.Value]) -> Any:
+    """A structure with each tensor's dtype, shape and bytes in its place; what is not recorded counts for nothing."""
+    if isinstance(struct, list):
+        return [_fill_in(part, values) for part in struct]
+    if not isinstance(struct, dict):
+        return struct
+    if "tensor" in struct:
+        value = values[struct["tensor"]]
+        return [value["dtype"], value["shape"], value["blob"]]
+    return {key: _fill_in(part, values) for key, part in struct.items() if key != "opaque"}
 
 
 class Runs(Mapping[str, Run]):

@@ -313,6 +313,17 @@ class WorkerError(TypedDict):
     mutant: NotRequired[str]
 
 
+class Rehearsed(TypedDict):
+    """What came of a bundle's own run.py: its exit code, the exception, of every call of every run a digest of what it
+    gave, of every run's initial weights those by name, and the calls that asked for a clock or an address."""
+
+    ended: int
+    error: WorkerError | None
+    results: dict[str, list[str]]
+    drawn: dict[str, dict[str, str]]
+    asked: list[tuple[str, int, str]]  # file, line, the function's name
+
+
 class Evidence(TypedDict):
     """What one check measured: it passes when `measured sense bound`."""
 
@@ -342,6 +353,7 @@ class JudgeTask(TypedDict):
     checks: bool
     metrics: list[MetricTask]
     mutants: dict[str, list[str]]
+    elsewhere: NotRequired[bool]  # in a process that is made another one, whose clocks and addresses differ
 
 
 class MetricValue(TypedDict):

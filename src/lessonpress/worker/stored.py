@@ -101,7 +101,15 @@ def fill(tensors: Mapping[str, Tensor], start: Start) -> None:
         if stored[key].shape != tensor.shape or (name and stored[key].dtype != tensor.dtype):
             seen, expected = (f"{list(t.shape)} {str(t.dtype).removeprefix('torch.')}" for t in (stored[key], tensor))
             raise load.Refused("weights", f"{called} hold {key} as {seen}", f"the model has {expected}")
-        tensor.data.copy_(stored[key])
+        put(tensor, stored[key])
+
+
+def put(tensor: Tensor, numbers: Tensor) -> None:
+    """Put numbers of the same shape into a tensor; one that was spread out (`expand`) gets a place for each of them."""
+    try:
+        tensor.data.copy_(numbers)
+    except RuntimeError:  # several of its numbers share one place, which all have the same number
+        tensor.data = numbers.to(tensor.dtype).clone()
 
 
 def is_lazy(tensor: Tensor) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress.authoring.lint import checks_file, model_file, nondeterminism, records
+from lessonpress.authoring.lint import checks_file, live_page, model_file, nondeterminism, records
 from lessonpress.authoring.lint.sources import Sources
 from lessonpress.build import source_record
 from lessonpress.core.errors import LessonError, LessonErrors
@@ -32,8 +32,9 @@ def lint_lesson(config: Config, slug: str) -> str:
 def list_hints(sources: Sources) -> list[str]:
     """What is doubtful in a lesson, a line each: allowed, and seldom meant."""
     lesson = sources.lesson
-    doubts = [*model_file.find_doubts(sources), *checks_file.find_doubts(sources), *nondeterminism.find_doubts(sources),
-              *records.find_doubts(lesson), *expressions.find_unread(lesson)]  # fmt: skip
+    readers = (model_file, checks_file, nondeterminism, live_page)
+    doubts = [*(doubt for each in readers for doubt in each.find_doubts(sources)), *records.find_doubts(lesson),
+              *expressions.find_unread(lesson)]  # fmt: skip
     old = [warning] if (warning := trained_weights.warn_if_outdated(lesson)) else []
     return [*(f"hint: {doubt.message()}" for doubt in doubts), *old]
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from lessonpress.replay.operations import precision, python_numbers
 from lessonpress.replay.operations.interpreter import Argument, Program, Step, mark_number, run_step
-from lessonpress.replay.operations.kinds import RANGES, Array, Unsupported, settle
+from lessonpress.replay.operations.kinds import Array, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # for the largest difference; others get COARSE
 COARSE = 2e-2
+CONTRADICTED = "was computed and differs from the record"  # said of a call whose number is not the recorded one
 # These change a dtype, or nothing: what they do is read off the recorded dtypes.
 CASTS = frozenset([
     "to", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool",
@@ -101,6 +102,8 @@ class Builder:
             for (slot, leaf), (made, _), to in zip(first, raw, rounded, strict=True):
                 if to:
                     self._do(precision.make_step(self.steps[-1], made, to, self._out([(slot, leaf)]), writes_first))
+                elif name in precision.GROWING and self._dtype(leaf) == "int64" and self.varying.intersection(read):
+                    self._do(Step(number, call["layer"], "cast", ({"slot": slot}, {"dtype": "int64"}), ()))
         else:
             guard = python_numbers.list_guarded(call)
             slack = limit if any(isinstance(value, float | dict) for value in guard) else 0.0
@@ -140,9 +143,10 @@ class Builder:
         return self.run["values"][leaf["tensor"]]["dtype"]
 
     def _rounds(self, bound: Bound, leaf: Tree) -> str | None:
-        """The dtype to which a result is to be rounded, None where float64 does for it."""
+        """The dtype to which a result is to be rounded or wrapped, None where the kernel's own kind does for it."""
         dtype = self._dtype(leaf)
-        return dtype if precision.is_narrow(dtype, self.run["dtype"]) and not precision.moves(bound) else None
+        narrow = precision.is_narrow(dtype, self.run["dtype"]) or precision.is_small(dtype)
+        return dtype if narrow and not precision.moves(bound) else None
 
     def _spread(self, bound: Bound, args: list[Argument], made: Mapping[str, int]) -> None:
         """Note which results a reader's inputs reach, and which of them torch may have rounded otherwise."""
@@ -202,7 +206,7 @@ class Builder:
         if seen.dtype != expected.dtype:
             raise Unsupported(f"gives {seen.dtype}, {expected.dtype} was recorded")
         if off > self.limits[slot]:
-            raise Unsupported(f"was computed and differs from the record by {off:.2g}")
+            raise Unsupported(f"{CONTRADICTED} by {off:.2g}")
         if expected.dtype.kind == "f":
             dtype = self.run["values"][number]["dtype"]
             self.tolerances[dtype] = max(self.limits[slot], self.tolerances.get(dtype, 0.0))
@@ -356,7 +360,7 @@ class Builder:
         step = Step(-1, port, "cast", ({"slot": slot}, {"dtype": dtype}), ())
         if precision.is_narrow(dtype, self.run["dtype"]):
             self._do(precision.make_step(step, slot, dtype, (), True))
-        elif dtype in RANGES and dtype != "int64":
+        elif precision.is_small(dtype):
             self._do(step)
 
     def _slot(self, port: str) -> int:

@@ -79,8 +79,9 @@ class Program:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The rows of the table that the program needs."""
-        return tuple(sorted({step.operation for step in self.steps}))
+        """The kernels that the program needs: rows of the table, and `guard`, which holds a step to plain values."""
+        guards = {"guard"} if any(step.guard is not None for step in self.steps) else set[str]()
+        return tuple(sorted({step.operation for step in self.steps} | guards))
 
     def document(self) -> ProgramDocument:
         """The program as JSON for interpreter.js, with the kernels that it needs."""
@@ -151,7 +152,7 @@ def _require_guard(step: Step, guard: Sequence[Marked], results: list[Array]) ->
     held = np.asarray([decode(part, {}) for part in guard], dtype=np.float64)
     seen = np.concatenate([x.reshape(-1) for x in results]).astype(np.float64) if results else held[:0]
     if seen.shape != held.shape or not np.allclose(seen, held, rtol=step.within, atol=step.within, equal_nan=True):
-        raise Unsupported("Python goes on with this value, and it is another than the recorded one")
+        raise Unsupported("what Python reads here is another than the recorded one")
 
 
 def run_program(program: Program, inputs: Mapping[str, Array], tensors: Mapping[str, Array]) -> dict[str, Array]:

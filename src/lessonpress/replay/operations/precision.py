@@ -1,4 +1,4 @@
-"""What torch rounds: results in float32 or half precision inside a run of wider numbers.
+"""What torch rounds: results in float32 or half precision inside a run of wider numbers; and what it wraps around.
 
 Both interpreters compute in float64. Where a run has results of a narrower dtype, each is rounded to it, as torch does.
 Of some operations that gives torch's very bits (`is_exact`); others torch computes in a way of its own, and the last
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lessonpress.replay.operations.interpreter import Step
-from lessonpress.replay.operations.kinds import round_to
+from lessonpress.replay.operations.kinds import RANGES, round_to
 from lessonpress.replay.operations.table import Bound
 
 HALF = frozenset(["float16", "bfloat16"])
@@ -25,7 +25,15 @@ WRITING = frozenset([
     "cast", "rounded", "copy", "fill", "zero", "full", "zeros", "ones", "full_like", "zeros_like", "ones_like",
     "new_full", "new_zeros", "new_ones", "tensor", "new_tensor", "setitem",
 ])  # fmt: skip
-MOVES = frozenset(["alias", "clone", "contiguous", "rounded", "amax", "amin", "max", "min", "sort", "topk", "tolist"])
+# Of these, whole numbers may grow beyond what a double holds exactly.
+GROWING = frozenset([
+    "add", "sub", "mul", "pow", "square", "sum", "cumsum", "prod", "cumprod", "matmul", "mm", "bmm", "dot",
+    "bitwise_left_shift", "addcmul",
+])  # fmt: skip
+MOVES = frozenset([
+    "alias", "clone", "contiguous", "rounded", "wrapped", "cast", "amax", "amin", "max", "min", "sort", "topk",
+    "tolist",
+])  # fmt: skip
 
 
 def is_narrow(dtype: str, run: str) -> bool:
@@ -69,6 +77,12 @@ def _list_plain(args: Any) -> list[Any]:
     return [args] if isinstance(args, int | float) else []
 
 
+def is_small(dtype: str) -> bool:
+    """Whether whole numbers of a dtype wrap around within what both interpreters hold exactly."""
+    return dtype in RANGES and dtype != "int64"
+
+
 def make_step(step: Step, slot: int, dtype: str, out: tuple[tuple[int, tuple[int, ...]], ...], inplace: bool) -> Step:
-    """The step that rounds what `step` has put into a slot."""
-    return Step(step.call, step.layer, "rounded", ({"slot": slot}, {"dtype": dtype}), out, inplace)
+    """The step that rounds what `step` has put into a slot, or wraps it around."""
+    name = "wrapped" if is_small(dtype) else "rounded"
+    return Step(step.call, step.layer, name, ({"slot": slot}, {"dtype": dtype}), out, inplace)

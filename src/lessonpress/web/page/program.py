@@ -40,7 +40,7 @@ def make_live_data(
     ports, record = frozenset(program["ports"]) - vague, experiment.record if experiment else None
     return {
         "program": program,
-        "families": {name: operations.TABLE[name].family for name in program["operations"]},
+        "families": {name: operations.TABLE[name].family for name in program["operations"] if name in operations.TABLE},
         "tensors": _pack_all(playable["tensors"]),
         "cases": {name: {"inputs": _pack_all(case["inputs"]), "tensors": _pack_all(case["tensors"])}
                   for name, case in playable["cases"].items()},

@@ -43,5 +43,5 @@ def _list_needed(live: Live) -> Iterator[str]:
     known = script.explanations()
     for name in live["program"]["operations"]:
         yield f"op.{name}"
-        own, family = f"EXPLAIN.{name}", f"EXPLAIN_FAMILY.{live['families'][name]}"
+        own, family = f"EXPLAIN.{name}", f"EXPLAIN_FAMILY.{live['families'].get(name)}"
         yield from [each for each in (own, family) if each in known][:1]

@@ -159,8 +159,10 @@ def render_layers(slug: str, title: str, history: History, *, deep: bool = False
     first = {event["revision"]: event["publishedAt"][:10] for event in reversed(history["revisions"])}
     out = {name: _render_layer(title, name, _describe_revision(history, name, day), history, f"{name}/{FRONT}", deep)
            for name, day in first.items()}  # fmt: skip
-    for one in history.get("withdrawn", []):
-        words = f"Revision {one['revision']} was withdrawn on {one['at'][:10]}: {one['note']}"
+    removals = [*history.get("withdrawn", []), *history.get("dropped", [])]
+    for number, one in enumerate(removals):
+        what = "was withdrawn" if number < len(history.get("withdrawn", [])) else "is no longer kept, since"
+        words = f"Revision {one['revision']} {what} {one['at'][:10]}: {one['note']}"
         out[one["revision"]] = _render_layer(title, one["revision"], words, history, "", deep)
     return out
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from lessonpress.replay import replay
 from lessonpress.web import prose
 from lessonpress.web.page import example, glossary, listing, numbers
 from lessonpress.web.page.listing import Line
@@ -154,8 +155,11 @@ def list_records(manifest: Manifest, recipe: Recipe) -> dict[str, list[str]]:
 def explain_recorded_only(manifest: Manifest) -> str:
     """Why a page cannot compute its lesson, as the end of a sentence."""
     certificate = manifest.get("replay")
-    if certificate and certificate.get("uncovered"):
-        return f"it uses what lies outside the page's operations: {', '.join(certificate['uncovered'])}"
+    uncovered = certificate["uncovered"] if certificate else []
+    if contradicted := [why for why in uncovered if replay.CONTRADICTED in why]:
+        return f"the record and the graph contradict each other: {contradicted[0]}"
+    if uncovered:
+        return f"it uses what lies outside the page's operations: {', '.join(uncovered)}"
     if any(case.get("graph") for case in example.list_cases(manifest)):
         return "its cases took different ways through the model"
     covered = certificate and certificate.get("covered")

@@ -187,6 +187,10 @@ CASES: list[Case | LayerCase] = [
         for dtype in ("float32", "float16", "bfloat16")
         for x in (X, ODD, *(floats(200, scale=scale) for scale in (1e-6, 3e4, 1e38, 1e-38)))
     ],
+    *[
+        case("wrapped", N * by, dtype, oracle=lambda x, d: x.to(getattr(torch, d)).long())
+        for dtype, by in (("int8", 77), ("uint8", 77), ("int16", 9999), ("int32", 10**9), ("uint8", 1))
+    ],
     case("contains", N, 2, oracle=lambda x, e: torch.tensor(e in x)),
     case("contains", X, 77.5, oracle=lambda x, e: torch.tensor(e in x)),
     case("number_div", SEVEN, 2.0, oracle=operator.truediv),

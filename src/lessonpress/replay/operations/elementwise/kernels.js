@@ -1,6 +1,6 @@
 // Arithmetic, comparisons, logic and the elementary functions: the JavaScript of kernels.py.
 import {
-  BOOL, FLOAT, INT, arr, copy, isPacked, kindNamed, kindOf, map, nd, op, reduce, refuse,
+  BOOL, FLOAT, INT, arr, copy, flat, isPacked, kindNamed, kindOf, map, nd, op, reduce, refuse,
 } from "../interpreter.js";
 
 export const real = (f, ...xs) => map(FLOAT, f, ...xs);
@@ -180,11 +180,24 @@ const toHalf = ([digits, lowest, largest]) => (v) => {
   return Math.abs(half) > largest ? Math.sign(half) * Infinity : half;
 };
 op.rounded = (input, dtype) => real(dtype in FORMATS ? toHalf(FORMATS[dtype]) : Math.fround, input);
+op.wrapped = (input, dtype) => {
+  const [low, high] = LIMITS[dtype];
+  return same((v) => modulo(v - low, high - low + 1) + low, op.cast(input, "int64"));
+};
 op.number_div = (input, other) => real((a, b) => (b === 0 ? refuse("Python divides by zero here") : a / b), input, other);
 op.number_pow = (input, exponent) => real((a, b) => {
   const value = power(a, b);
   return Number.isFinite(value) ? value : refuse("Python has no such power");
 }, input, exponent);
+// Where a value leaves the tensors for Python, the recorded path holds only as long as that value stays.
+op.guard = (step, result) => {
+  const near = (a, b) => a === b || Math.abs(a - b) <= step.within * (1 + Math.abs(b)) || (Number.isNaN(a) && Number.isNaN(b));
+  const seen = Array.from(flat(result));
+  const held = [step.guard].flat(Infinity).map((v) => Number(v !== null && typeof v === "object" ? v.float : v));
+  if (seen.length !== held.length || !seen.every((v, i) => near(v, held[i]))) {
+    refuse(`${step.layer}: what Python reads here is another than the recorded one`);
+  }
+};
 op.alias = (input) => input;
 op.clone = (input) => copy(input);
 op.contiguous = (input) => (isPacked(input) ? input : copy(input));

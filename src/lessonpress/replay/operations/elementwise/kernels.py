@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations.kinds import Array, Unsupported, cast, kind, real, round_to
+from lessonpress.replay.operations.kinds import RANGES, Array, Unsupported, cast, kind, real, round_to
 from lessonpress.replay.operations.table import ALIASES, BROADCASTING, Rewritten, operation, rewrite
 
 BROADCASTING.add("elementwise")
@@ -227,6 +227,17 @@ def cast_to(input: Any, dtype: str) -> Array:
 def rounded(input: Array, dtype: str) -> Array:
     """The nearest numbers of a narrower float dtype, halves to the even neighbour."""
     return round_to(input, dtype)
+
+
+@operation("wrapped")
+def wrapped(input: Array, dtype: str) -> Array:
+    """Whole numbers as a narrow integer type holds them: beyond its largest it goes on from its smallest.
+
+    Raises Unsupported for numbers that a double does not hold exactly.
+    """
+    low, high = RANGES[dtype]
+    whole = cast(input, "int64")
+    return (whole - low) % (high - low + 1) + low
 
 
 @operation("number_div")
