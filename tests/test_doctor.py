@@ -191,7 +191,7 @@ def test_a_lesson_without_a_source_is_reported(house: Config) -> None:
     assert doctor.find_faults(house) == []
     results = Path(house.results)
     assert f"models/{SLUG}/" not in (results / "index.html").read_text(encoding="utf-8")
-    page = (results / "models" / SLUG / "index.html").read_text(encoding="utf-8")
+    page = (results / "models" / SLUG / "revisions.html").read_text(encoding="utf-8")
     assert "Retired" in page
     assert "It was a test." in page
     assert all((house.published(SLUG) / name / "index.html").is_file() for name in names(house))

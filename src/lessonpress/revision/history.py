@@ -195,16 +195,14 @@ def find_withdrawal(history: History, revision: str) -> Removal | None:
 
 
 def list_removals(history: History) -> list[Removal]:
-    """What was withdrawn or dropped, each with the moment and the reason."""
-    return [*history.get("withdrawn", []), *history.get("dropped", [])]
+    """What was withdrawn, or dropped and not published again, each with the moment and the reason."""
+    removed = [*history.get("withdrawn", []), *history.get("dropped", [])]
+    return [one for one in removed if not has_revision(history, one["revision"])]
 
 
 def find_removal(history: History, revision: str) -> Removal | None:
     """When and why a revision was withdrawn, or dropped by a policy and not published again: then nothing is lost."""
-    if has_revision(history, revision):
-        return None
-    removed = [*history.get("withdrawn", []), *history.get("dropped", [])]
-    return next((one for one in removed if one["revision"] == revision), None)
+    return next((one for one in list_removals(history) if one["revision"] == revision), None)
 
 
 def find_faults(history: History) -> Iterator[str]:

@@ -23,8 +23,8 @@ def unite_histories(slug: str, sides: Sequence[History], *, pinned: str | None =
     event may have another one before it now.
     """
     withdrawn = _unite_removals(side.get("withdrawn", []) for side in sides)
-    dropped = [one for one in _unite_removals(side.get("dropped", []) for side in sides) if not _is_back(one, sides)]
-    gone = {one["revision"] for one in (*withdrawn, *dropped)}
+    dropped = _unite_removals(side.get("dropped", []) for side in sides)
+    gone = {one["revision"] for one in (*withdrawn, *(one for one in dropped if not _is_back(one, sides)))}
     listed = [[(key, event) for key, event in _name_events(side) if event["revision"] not in gone] for side in sides]
     events: dict[Key, Event] = {}
     for side in listed:

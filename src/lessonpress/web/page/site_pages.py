@@ -159,9 +159,11 @@ def render_layers(slug: str, title: str, history: History, *, deep: bool = False
     first = {event["revision"]: event["publishedAt"][:10] for event in reversed(history["revisions"])}
     out = {name: _render_layer(title, name, _describe_revision(history, name, day), history, f"{name}/{FRONT}", deep)
            for name, day in first.items()}  # fmt: skip
-    removals = [*history.get("withdrawn", []), *history.get("dropped", [])]
-    for number, one in enumerate(removals):
-        what = "was withdrawn" if number < len(history.get("withdrawn", [])) else "is no longer kept, since"
+    removals = [*(("was withdrawn", one) for one in history.get("withdrawn", [])),
+                *(("is no longer kept, since", one) for one in history.get("dropped", []))]  # fmt: skip
+    for what, one in removals:
+        if one["revision"] in first:
+            continue  # it was published again
         words = f"Revision {one['revision']} {what} {one['at'][:10]}: {one['note']}"
         out[one["revision"]] = _render_layer(title, one["revision"], words, history, "", deep)
     return out
