@@ -8,12 +8,13 @@
  * @property {{ ports: string[], operations: string[], steps: Step[] }} program
  * @property {Record<string, string>} families the family of each operation
  * @property {Record<string, Packed>} tensors parameters and buffers that all cases share
- * @property {Record<string, { inputs: Record<string, Packed>, tensors: Record<string, Packed> }>} cases
+ * @property {Record<string, { inputs: Record<string, Packed>, tensors: Record<string, Packed>, way?: number }>} cases
  * @property {Source[]} matrices
  * @property {Source[]} vectors
  * @property {({ statistic: string, figure: [kind: "matrices" | "vectors", at: number] } | null)[]} metrics the statistic of a figure
  * @property {Record<string, string[]>} modules the ports of what each module gave
  * @property {{ inputs: string[], label: string, range: [number, number] | null } | null} control
+ * @property {any[]} [ways] what stands in place of program, matrices, vectors and modules for cases that ran otherwise
  */
 /**
  * @typedef {object} PageData

@@ -36,7 +36,7 @@ const blockView = (block) => {
 const nodeLink = (port) => button(portName(port), () => visit({ node: nodeOf(port) }), { className: "plain-button" });
 const numberView = (stop) => {
   const explanation = explain(stop);
-  const inputs = explanation.inputs.filter((port) => !/^(param|buffer):/.test(port) || explanation.whole);
+  const inputs = explanation.inputs.filter((port) => /^(input|\d)/.test(port) || explanation.whole);
   return [
     make("p", { className: "answer" }, make("span", {}, exact(explanation.value))),
     ...explanation.blocks.map(blockView),

@@ -134,7 +134,8 @@ const inputsOf = (step) => {
   look(step.args);
   return [...new Set(ports)];
 };
-const GIVEN = {
+/** @type {Record<string, string>} */
+export const GIVEN = {
   input: "This number is given: it is an input of the run.",
   buffer: "This number is kept by the model (a buffer): no weight, and nothing is learned in it.",
   param: "This number is a weight: drawn when the model was built, or set by the case. It is kept in weights.safetensors.",
@@ -150,7 +151,7 @@ const attempt = (act) => {
 export const explain = ({ port, at }) => {
   if (!(port in stepOf)) {
     const kind = port.slice(0, port.indexOf(":"));
-    return { blocks: [{ says: GIVEN[kind] ?? GIVEN.param }], value: numberOf({ port, at }), inputs: [], whole: false };
+    return { blocks: [{ says: GIVEN[kind in GIVEN ? kind : "param"] }], value: numberOf({ port, at }), inputs: [], whole: false };
   }
   reading = stepOf[port];
   const step = live.program.steps[reading];

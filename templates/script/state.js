@@ -15,6 +15,7 @@ export const watchers = [];
  * @property {(kind: string, at: number) => { numbers: number[], shape: number[], whole: boolean } | null} figure
  * @property {(at: number) => { value: number, whole: boolean } | null} metric
  * @property {(kind: string, at: number, element: number) => { port: string, at: number } | null} origin
+ * @property {(id: string) => void} takeWay let `live` be what a case was run with; ways.js does, where there are several
  */
 /** @type {Computing} */
 export const computing = {
@@ -22,11 +23,12 @@ export const computing = {
   figure: () => null,
   metric: () => null,
   origin: () => null,
+  takeWay: () => {},
 };
 // Ports and names: "7:1.0" is an output of call 7; a step has a layer.
 export const stepOf = {};
 export const layerPorts = {};
-if (live) {
+export const indexPorts = () => {
   live.program.steps.forEach((step, at) => step.out.forEach(([slot]) => {
     const port = live.program.ports[slot];
     stepOf[port] = at;
@@ -34,7 +36,8 @@ if (live) {
   }));
   live.program.ports.filter((port) => port.startsWith("input:")).forEach((port) => (layerPorts[port] = [port]));
   Object.assign(layerPorts, live.modules);
-}
+};
+if (live) indexPorts();
 export const nodeOf = (port) => (port in stepOf ? live.program.steps[stepOf[port]].layer : port);
 export const portName = (port) => {
   if (!(port in stepOf)) return port.replace(/^(input|param|buffer):/, "");

@@ -22,7 +22,7 @@ from pathlib import Path
 from lessonpress.core import packaged_files
 
 REPLAY = Path(__file__).parents[1] / "replay"
-TABLES = ("op", "EXPLAIN", "EXPLAIN_FAMILY", "STATISTICS")  # objects that modules fill, entry by entry
+TABLES = ("op", "EXPLAIN", "EXPLAIN_FAMILY", "GIVEN", "STATISTICS")  # objects that modules fill, entry by entry
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\} from )?\"([^\"]+)\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const |let )", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)

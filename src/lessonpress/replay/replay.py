@@ -7,7 +7,7 @@ and so is everything that reads from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypedDict
@@ -29,6 +29,7 @@ from lessonpress.worker.records import Module, Recorded, Run
 
 __all__ = [
     "CONTRADICTED", "Certificate", "Replayed", "certify_capture", "choose_program", "collect_arrays",
+    "list_played_runs",
     "make_live_program", "measure_difference", "replay_run", "replay_runs",
 ]  # fmt: skip
 
@@ -50,12 +51,18 @@ class LiveArrays(TypedDict):
     tensors: dict[str, FlatArray]
 
 
-class LiveProgram(TypedDict):
-    """All that a page needs to run the experiment itself; a case holds only what differs from the common tensors."""
+class LiveCase(LiveArrays):
+    """What a case reads that differs from the common tensors, and which program is its own."""
 
-    program: ProgramDocument
+    way: int
+
+
+class LiveProgram(TypedDict):
+    """All that a page needs to run the experiment itself; cases that ran alike share a program."""
+
+    programs: list[ProgramDocument]
     tensors: dict[str, FlatArray]
-    cases: dict[str, LiveArrays]
+    cases: dict[str, LiveCase]
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,16 @@ class Certificate:
     """Whether the program of a run gives every number of its record, and the largest difference.
 
     A difference is |replayed − recorded| / max(1, |recorded|): absolute below one, relative above; NaN equals NaN and
-    infinities of one sign are equal. `uncovered` says what could not be repeated and why, in the order of the run.
+    infinities of one sign are equal. `uncovered` says what could not be repeated and why, in the order of the run;
+    what only follows from that is left out. `blocking` are those reasons for which nothing can be computed for other
+    inputs: what is lost may decide how the rest runs.
     `tolerances` says by the dtype of the values how far they were allowed to be off.
     """
 
     covered: bool
     max_difference: float | None
     uncovered: tuple[str, ...]
+    blocking: tuple[str, ...] = ()
     tolerances: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> ReplayCertificate:
@@ -103,9 +113,9 @@ def replay_run(
     for number, call in enumerate(run["calls"]):
         if call["kind"] != "module":
             builder.add(number, call)
-    uncovered = tuple(builder.uncovered)
     largest = max(builder.differences, default=None)
-    certificate = Certificate(not uncovered, largest, uncovered, builder.tolerances)
+    certificate = Certificate(not builder.lost, largest, tuple(builder.uncovered), tuple(builder.blocking),
+                              builder.tolerances)  # fmt: skip
     return Replayed(builder.program(), certificate, builder.vague)
 
 
@@ -120,13 +130,14 @@ def certify_capture(replayed: Mapping[str, Replayed]) -> ReplayCertificate:
 
     float32 runs are replayed in float64, so their difference is float32's own rounding.
     """
-    certificates = [run.certificate for run in replayed.values()]
+    certificates = [run.certificate for name, run in sorted(replayed.items(), key=lambda item: item[0] == "execution")]
     differences = [one.max_difference for one in certificates if one.max_difference is not None]
     uncovered = tuple(dict.fromkeys(reason for one in certificates for reason in one.uncovered))
     tolerances: dict[str, float] = {}
     for one in certificates:
         tolerances |= {dtype: max(most, tolerances.get(dtype, 0.0)) for dtype, most in one.tolerances.items()}
-    return Certificate(not uncovered, max(differences, default=None), uncovered, tolerances).document()
+    covered, largest = all(one.covered for one in certificates), max(differences, default=None)
+    return Certificate(covered, largest, uncovered, (), tolerances).document()
 
 
 def choose_program(captured: Recorded, replayed: Mapping[str, Replayed]) -> ProgramDocument | None:
@@ -140,20 +151,34 @@ def make_live_program(
 ) -> LiveProgram | None:
     """All that a page needs to run the experiment itself, or None where that would not be sound.
 
-    It holds only what the program reads, and a case only those tensors that differ from the common ones. None when a
-    case is uncovered, when two cases took different ways, or above `limit` numbers.
+    It holds only what the programs read, and a case only those tensors that differ from the common ones. None when
+    something decides about the run that cannot be repeated (`blocking`), or above `limit` numbers.
     """
-    runs = {name: run for name, run in captured["runs"].items() if run["kind"] == "case"} or captured["runs"]
-    common = replayed[next(iter(runs))].program
-    if not all(replayed[name].certificate.covered and replayed[name].program == common for name in runs):
+    runs = list_played_runs(captured)
+    if any(replayed[name].certificate.blocking for name in runs):
         return None
-    cases = {name: collect_arrays(common, run, _make_reader(run, captured["blobs"])) for name, run in runs.items()}
-    tensors = next(iter(cases.values()))["tensors"]
-    for case in cases.values():
-        case["tensors"] = {name: array for name, array in case["tensors"].items() if array != tensors[name]}
+    ways: list[Program] = []
+    for name in runs:
+        if replayed[name].program not in ways:
+            ways.append(replayed[name].program)
+    inputs = {port for program in ways for port in program.ports if port.startswith("input:")}
+    tensors: dict[str, FlatArray] = {}
+    cases: dict[str, LiveCase] = {}
+    for name, run in runs.items():
+        program = replayed[name].program
+        arrays = collect_arrays(program, run, _make_reader(run, captured["blobs"]), also=inputs)
+        own = {key: array for key, array in arrays["tensors"].items() if tensors.setdefault(key, array) != array}
+        cases[name] = {"inputs": arrays["inputs"], "tensors": own, "way": ways.index(program)}
     groups = [tensors, *(group for case in cases.values() for group in (case["inputs"], case["tensors"]))]
     numbers = sum(len(array["values"]) for group in groups for array in group.values())
-    return {"program": common.document(), "tensors": tensors, "cases": cases} if numbers <= limit else None
+    programs = [program.document() for program in ways]
+    return {"programs": programs, "tensors": tensors, "cases": cases} if numbers <= limit else None
+
+
+def list_played_runs(captured: Recorded) -> dict[str, Run]:
+    """The runs that a page computes: its cases; the execution of a lesson without any."""
+    runs = captured["runs"]
+    return {name: run for name, run in runs.items() if run["kind"] == "case"} or dict(runs)
 
 
 def _choose_run(captured: Recorded) -> str:
@@ -172,11 +197,13 @@ def _make_reader(run: Run, blobs: Mapping[str, str]) -> Callable[[int], Array]:
     return array
 
 
-def collect_arrays(program: Program, run: Run, array: Callable[[int], Array]) -> LiveArrays:
-    """What a program reads of a run; `array(V)` gives the recorded value number V."""
+def collect_arrays(
+    program: Program, run: Run, array: Callable[[int], Array], *, also: Collection[str] = ()
+) -> LiveArrays:
+    """What a program reads of a run, and the ports `also`; `array(V)` gives the recorded value number V."""
     arrays: LiveArrays = {"inputs": {}, "tensors": {}}
     numbers = list_given_values(run)
-    for port in program.ports:
+    for port in (*program.ports, *sorted(set(also).difference(program.ports))):
         kind, _, name = port.partition(":")
         if port in numbers:
             value = operations.settle(array(numbers[port]))

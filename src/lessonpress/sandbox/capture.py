@@ -21,7 +21,7 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
-CALL_MAY = {"beside", "ran"}
+CALL_MAY = {"beside", "draws", "given", "ran", "steps", "unseen"}
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
@@ -228,9 +228,28 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     for struct in (*_list(call["args"], "args"), *named):
         _struct(struct, reach, number, reader=call["layer"])  # what a call reads was made by an earlier one
         reach.take_tensors()
+    if not all(_count(value) and value < reach.values for value in _list(call.get("draws", []), "draws")):
+        raise Malformed("a call that drew numbers which have no value")
+    for step in _list(call.get("steps", []), "steps"):
+        _inside(step, number, reach)
+    for path, step in _items(call.get("given", {}), "given"):
+        if not (isinstance(path, str) and isinstance(step, str)):
+            raise Malformed("a call whose results come from no step")
+    if call.get("unseen", True) is not True:
+        raise Malformed("a call that is neither seen nor unseen")
     _struct(call["out"], reach, reach.calls)
     # A frame is no node of the graph, nor an operation that made no tensor: nothing is read from them.
     reach.layers.append(call["layer"] if reach.take_tensors() and call["kind"] != "module" else None)
+
+
+def _inside(step: Any, number: int, reach: _Reach) -> None:
+    """One of the operations inside a call: it reads what the call may read, and what the call's own steps gave."""
+    _keys(step, {"op", "args", "kwargs", "out"}, "a step inside a call")
+    if not _name(step["op"]):
+        raise Malformed("a step without an operation")
+    for struct in (*_list(step["args"], "args"), *dict(_items(step["kwargs"], "kwargs")).values(), step["out"]):
+        _struct(struct, reach, number + 1)
+        reach.take_tensors()
 
 
 def _struct(

@@ -151,6 +151,15 @@ class Value(TypedDict):
 CallKind: TypeAlias = Literal["layer", "op", "module", "outside"]
 
 
+class InsideStep(TypedDict):
+    """One of torch's own operations inside a call; a source with the call's number names a step before it."""
+
+    op: str
+    args: list[Struct]
+    kwargs: dict[str, Struct]
+    out: Struct
+
+
 class Call(TypedDict):
     """One call of a module or tensor operation: where it stands, what it was given, and what it gave."""
 
@@ -162,6 +171,10 @@ class Call(TypedDict):
     args: list[Struct]
     kwargs: dict[str, Struct]
     out: Struct
+    draws: NotRequired[list[int]]  # random numbers that it drew, apart from the result; empty where they are not known
+    steps: NotRequired[list[InsideStep]]  # torch's own operations inside it, and …
+    given: NotRequired[dict[str, str]]  # … by the path of a result the step that gave it
+    unseen: NotRequired[bool]  # the author's own code ran inside it, out of sight
     beside: NotRequired[dict[str, Struct]]  # what it reads that is no argument: a layer's weights that were computed, …
     ran: NotRequired[list[str]]  # the modules that ran inside, where nobody could look
 

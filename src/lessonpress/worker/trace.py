@@ -18,7 +18,9 @@ from torch.nn.utils import parametrize
 from torch.overrides import TorchFunctionMode
 
 from . import naming, nesting, portable, rewriting, transforms
+from .chance import LAYERS, Draws
 from .flow import Flow, Source, storage_of
+from .inside import Inside
 from .modules import ModelMap, children, is_leaf, list_held, named_class
 from .places import Places
 from .records import Call, CallKind, Struct, Tree
@@ -54,6 +56,8 @@ class Tracer:
         self.unregistered: dict[int, tuple[nn.Module, str]] = {}
         self.initial: dict[str, int] = {}  # parameters and buffers that were made during the run, as initialised
         self.quiet = self.entering = self.stale = False
+        self.custom = False  # code of the author's has run inside an operation
+        self.within: Inside | None = None  # what notes the operations inside a call now
         self.thread = threading.get_ident()
         self.look: transforms.Look | None = None  # while a function runs under a transform
         self.looked: transforms.Look | None = None  # of the last one
@@ -97,13 +101,13 @@ class Tracer:
             seen_through = function.__module__ == "torch.utils.checkpoint"
             if seen_through or not tracer.attends():
                 return run(*args, **kwargs)
-            return tracer.op(run, args, kwargs, function.__name__)
+            return tracer.op(run, args, kwargs, function.__name__, unseen=True)
 
         def scripted(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             run = native_script.__get__(function)
             if not tracer.attends():
                 return run(*args, **kwargs)
-            return tracer.op(run, args, kwargs, function.name)
+            return tracer.op(run, args, kwargs, function.name, unseen=True)
 
         def set_(tensor: Tensor, /, *args: Any, **kwargs: Any) -> Any:
             if not tracer.attends():
@@ -140,11 +144,13 @@ class Tracer:
     # -- what ran ------------------------------------------------------------------------------------------------
 
     def op(
-        self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None, *, floating: bool = False
-    ) -> Any:
+        self, func: Callable[..., Any], args: Any, kwargs: Any, name: str | None = None, *,
+        floating: bool = False, unseen: bool = False,
+    ) -> Any:  # fmt: skip
         """Run one tensor operation; it becomes a node when tensors come out of it or are written by it.
 
-        `floating` says that `__float__` may give a number that is watched further.
+        `floating` says that `__float__` may give a number that is watched further, `unseen` that the author's code
+        runs inside.
         """
         title, reflected = (name, False) if name else naming.name_operation(func)
         raw = getattr(func, "__name__", "")
@@ -166,10 +172,15 @@ class Tracer:
             with torch._C.DisableTorchFunction():
                 read, named = self._arguments(title, args, kwargs, touched)
                 before = [(tensor, tensor.clone()) for tensor, _ in touched if title in naming.SILENT]
+                draws = Draws()
                 if self.numbers:
                     args, kwargs = plain_numbers(args), plain_numbers(kwargs)
+            self.custom = self.custom or unseen
+            inside = Inside(self) if unseen or (title == "grad" and raw == "grad" and not self.custom) else None
+            self.within = inside
             try:
-                out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
+                with inside or nullcontext():
+                    out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
                 self._failing(error, title, args, kwargs)
                 raise
@@ -184,6 +195,11 @@ class Tracer:
                 if written or nesting.holds_tensor(made):
                     call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op",
                                       read[::-1] if reflected else read, named, 3)  # fmt: skip
+                    draws.note(call, title, args, kwargs, out, self.values)
+                    if unseen:
+                        call["unseen"] = True
+                    if inside is not None:
+                        inside.finish(call, len(self.calls) - 1, made)
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
                 elif self._follows(raw, args, floating=floating) and touched:
                     return self._followed(title, read, named, out)
@@ -192,7 +208,7 @@ class Tracer:
                     call["out"] = self._describe(out, None, 0, read=False)
             return out
         finally:
-            self.quiet = False
+            self.quiet, self.within = False, None
 
     # -- numbers that leave for Python -------------------------------------------------------------------------------
 
@@ -337,13 +353,16 @@ class Tracer:
             args, kwargs = plain_numbers(args), plain_numbers(kwargs)
         look = self.look = self.looked = transforms.Look(self, (tensor for tensor, _ in touched))
         look.keep(kept)
+        inside = self.within = Inside(self)
+        inside.whole = not self.custom  # a way back of the author's own would not be seen
         try:
-            out = run(*args, **kwargs)
+            with inside:
+                out = run(*args, **kwargs)
         except BaseException as error:
             self._failing(error, name, args, kwargs)
             raise
         finally:
-            self.look = None
+            self.look = self.within = None
         with torch._C.DisableTorchFunction():
             call = self._call(self._numbered(name, self.scopes[-1]), f"torch.{name}", "op", read, named, 4)
             if look.read:
@@ -351,6 +370,7 @@ class Tracer:
             if look.ran:
                 call["ran"] = list(look.ran)
             written = [tensor for tensor, before in touched if version(tensor) != before] + look.written()
+            inside.finish(call, len(self.calls) - 1, out)
             self._finish(call, out, written)
         return out
 
@@ -365,13 +385,16 @@ class Tracer:
             before = [(leaf, leaf.grad, 0 if leaf.grad is None else version(leaf.grad), self.read(leaf.grad, None))
                       for leaf in leaves]  # fmt: skip
         self.quiet = True
+        inside = self.within = Inside(self)
+        inside.whole = not self.custom
         try:
-            out = run(*args, **kwargs)
+            with inside:
+                out = run(*args, **kwargs)
         except BaseException as error:
             self._failing(error, "backward", args, kwargs)
             raise
         finally:
-            self.quiet = False
+            self.quiet, self.within = False, None
         with torch._C.DisableTorchFunction():
             given: dict[str, Tensor] = {}
             beside: dict[str, Struct] = {}
@@ -386,6 +409,7 @@ class Tracer:
                 call = self._call(self._numbered("backward", self.scopes[-1]), "torch.backward", "op", read, named, 4)
                 if beside:
                     call["beside"] = beside
+                inside.finish(call, len(self.calls) - 1, given)
                 self._finish(call, given, written)
         return out
 
@@ -447,12 +471,14 @@ class Tracer:
                 beside = self._held(layer, held)
                 state = [(name, tensor, None if isinstance(tensor, nn.Parameter) else tensor.clone(), version(tensor))
                          for name, tensor in held]  # fmt: skip
+                draws = Draws()
                 if self.numbers:
                     args, kwargs = plain_numbers(args), plain_numbers(kwargs)
             try:
                 # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
                 unseen = not self.computing and _unseen(module, touched)
-                with torch._C.DisableTorchFunction() if unseen else nullcontext():
+                inside = Inside(self) if isinstance(module, torch.jit.ScriptModule) else None
+                with torch._C.DisableTorchFunction() if unseen else nullcontext(), inside or nullcontext():
                     out = run(*args, **kwargs)
             except BaseException as error:
                 self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
@@ -465,6 +491,10 @@ class Tracer:
                 call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
                 if beside := {**beside, **self.computed}:
                     call["beside"] = beside
+                if inside is not None:
+                    inside.finish(call, len(self.calls) - 1, out)
+                function = LAYERS.get(call["op"], "")
+                draws.note(call, function, args, {"p": module.p} if function else kwargs, out, self.values)
                 self._finish(call, out, [tensor for tensor, before in touched if version(tensor) != before])
                 for name, tensor, copy, count in state:
                     if version(tensor) != count if copy is None else not same(tensor, copy):
@@ -684,6 +714,8 @@ class _Mode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         tracer = self.tracer
+        if tracer.within is not None:
+            tracer.within.watch(getattr(func, "__name__", ""))
         if tracer.look is not None:
             return tracer.look.run(tracer.replaced.get(func, func), args, kwargs or {})
         if tracer.quiet:

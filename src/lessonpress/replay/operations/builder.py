@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from lessonpress.replay.operations import precision, python_numbers
+from lessonpress.replay.operations import complex_numbers, inside, kept, precision, python_numbers
 from lessonpress.replay.operations.interpreter import Argument, Program, Step, mark_number, run_step
-from lessonpress.replay.operations.kinds import Array, Unsupported, settle
+from lessonpress.replay.operations.kinds import Array, Follows, Unsupported, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
@@ -24,6 +24,13 @@ CASTS = frozenset([
     "cpu",
 ])
 SAME = frozenset(["detach", "detach_", "data", "real", "resolve_conj", "resolve_neg", "requires_grad_"])
+_FUNCTIONS = {"Dropout": "dropout", "Dropout1d": "dropout1d", "Dropout2d": "dropout2d", "Dropout3d": "dropout3d",
+              "AlphaDropout": "alpha_dropout"}  # fmt: skip
+# A layer that needs to know nothing of its module but its weights, which the call names.
+UNREGISTERED: Module = {"class": "", "leaf": True, "parent": None, "params": {}, "source": None, "aliases": [],
+                        "training": False, "parameters": {}, "buffers": {}}  # fmt: skip
+# The steps after 1 of a dtype, which rms_norm adds where it is given no other number.
+SMALLEST = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 REPLACING = frozenset(["data_", "set_"])  # a tensor gets another memory
 REPLAY_ERRORS = (Unsupported, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError,
                  MemoryError, NotImplementedError, AttributeError, np.exceptions.AxisError)  # fmt: skip
@@ -43,6 +50,10 @@ class Builder:
     writers: set[int] = field(default_factory=set)  # calls that wrote into what another call had made
     lost: dict[int, str] = field(default_factory=dict)  # calls that were not repeated
     uncovered: list[str] = field(default_factory=list)
+    blocking: list[str] = field(default_factory=list)  # of those, what may decide how the rest runs
+    fixed: set[int] = field(default_factory=set)  # calls that give the same for every input
+    number: int = 0  # of the call that is repeated now
+    shifted: bool = False  # a draw before may have taken another number of random numbers
     differences: list[float] = field(default_factory=list)
     tolerances: dict[str, float] = field(default_factory=dict)  # by dtype: the largest difference that was allowed
     given: dict[str, int] = field(default_factory=dict)
@@ -56,22 +67,123 @@ class Builder:
         self.given = list_given_values(self.run)
 
     def program(self) -> Program:
-        """What was built."""
-        return Program(tuple(self.ports), tuple(self.steps))
+        """What was built, without the ports of calls that are not repeated."""
+        used = {slot for step in self.steps for slot in (*list_slots(list(step.args)), *(out for out, _ in step.out))}
+        if not self.lost and len(used) == len(self.ports):
+            return Program(tuple(self.ports), tuple(self.steps))
+        numbers = {slot: number for number, slot in enumerate(sorted(used))}
+        ports = tuple(port for port, slot in self.ports.items() if slot in used)
+        return Program(ports, tuple(_renumber_step(step, numbers) for step in self.steps))
 
     def add(self, number: int, call: Call) -> None:
         """Repeat one call; what goes wrong is noted and everything that reads from it is lost too."""
+        self.number = number
+        drawn_after = self.shifted and kept.is_draw(call)
+        fixed = not drawn_after and kept.is_fixed(call, self.fixed)
+        before = len(self.steps)
         try:
             if call["kind"] == "outside":
-                raise Unsupported("a tensor that comes from outside the recorded operations")
+                raise Unsupported("a tensor comes from outside the recorded operations")
+            if drawn_after:
+                raise Unsupported("random numbers are drawn after others whose count depends on the data")
             if isinstance(call["kwargs"].get("out"), dict):
                 self._repeat_into(number, call)
             else:
                 self._repeat(number, call)
         except REPLAY_ERRORS as error:
-            reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
-            self.lost[number] = call["layer"]
-            self.uncovered.append(f"{call['layer']}: {reason}")
+            del self.steps[before:]
+            if not ((fixed and self._keep(number, call)) or self._open(number, call)):
+                self._lose(number, call, error)
+        if fixed:
+            self.fixed.add(number)
+        self.shifted = self.shifted or (not fixed and kept.shifts_draws(call))
+
+    def _lose(self, number: int, call: Call, error: Exception) -> None:
+        """Note a call that is not repeated, and why, unless it only follows from another."""
+        self.lost[number] = call["layer"]
+        if not isinstance(error, Follows):
+            why = str(error) if isinstance(error, Unsupported) else "it is called in a way that the table does not know"
+            self.uncovered.append(kept.tell_reason(call, why))
+        if why := self._blocks(call):
+            self.blocking.append(kept.tell_reason(call, why))
+
+    def _blocks(self, call: Call) -> str:
+        """Why a call that is not repeated may decide about the rest of the run, or empty words."""
+        results, name = kept.list_result_paths(call), kept.base_name(call)
+        if call["kind"] == "op" and not results:
+            return "the model decides by numbers that a page cannot compute"
+        masks = [leaf for struct in call["args"][1:] for leaf in self._list_masks(struct)]
+        reshapes = call.get("unseen") and self._reshapes(call)
+        if name in kept.SHAPED_BY_NUMBERS or (name == "getitem" and masks) or reshapes:
+            return "the shape of what it gives depends on numbers that a page cannot compute"
+        if name in kept.RAISING or (name in kept.FINITE and not self._watch_finite(call)):
+            return "it raises an error for some numbers, and a page cannot tell which"
+        return ""
+
+    def _list_masks(self, struct: Struct) -> list[Tree]:
+        """The tensors of bools in an index."""
+        return [leaf for _, leaf in _find_tensors(struct) if self.run["values"][leaf["tensor"]]["dtype"] == "bool"]
+
+    def _reshapes(self, call: Call) -> bool:
+        """Whether a call gives an array of a shape that none of its arguments has."""
+        values = self.run["values"]
+        shapes = [values[leaf["tensor"]]["shape"] for arg in call["args"] for _, leaf in _find_tensors(arg)]
+        return any(values[leaf["tensor"]]["shape"] not in shapes for _, leaf in kept.list_result_paths(call))
+
+    def _watch_finite(self, call: Call) -> bool:
+        """Let the program stop where an argument is not finite; whether it knows all of them."""
+        try:
+            for arg in call["args"]:
+                for _, leaf in _find_tensors(arg):
+                    step = Step(-1, call["layer"], "all_finite", ({"slot": self._read(leaf)},), (), False, [True])
+                    self._do(step)
+        except REPLAY_ERRORS:
+            return False
+        return True
+
+    def _open(self, number: int, call: Call) -> bool:
+        """Repeat a call by torch's own operations inside it; whether that can be."""
+        results, before = kept.list_result_paths(call), len(self.steps)
+        if not results or {path for path, _ in results} - call.get("given", {}).keys():
+            return False
+        try:
+            for at, step in enumerate(call["steps"]):
+                name, args, kwargs = inside.name_step(step)
+                out: Struct = {"dict": [[f"step {at}", step["out"]]]}
+                self._repeat(number, {**call, "op": f"torch.{name}", "kind": "op", "args": args, "kwargs": kwargs,
+                                      "out": out, "draws": []})  # fmt: skip
+            for path, leaf in results:
+                source, out_slot = self._source(number, call["given"][path]), self._slot(f"{number}:{path}")
+                self._do(Step(number, call["layer"], "alias", ({"slot": source},), self._out([(out_slot, leaf)])))
+                self.limits[out_slot], self.dtypes[out_slot] = self.limits[source], self._dtype(leaf)
+                self.varying |= {out_slot} if source in self.varying else set()
+                self.rough |= {out_slot} if source in self.rough else set()
+                self._compare(out_slot, leaf["tensor"])
+        except REPLAY_ERRORS:
+            del self.steps[before:]
+            return False
+        return True
+
+    def _keep(self, number: int, call: Call) -> bool:
+        """Take what a call gave as it was recorded, since no input reaches it; whether that can be."""
+        results = kept.list_result_paths(call)
+        if not results or kept.base_name(call) in kept.VIEWS:
+            return False
+        writes = call["kind"] == "op" and call["op"].endswith("_")
+        try:
+            for path, leaf in results:
+                port = kept.name_port(number, call, path)
+                source = {"slot": self._source(*port.split(":", 1))}
+                out = self._out([(self._slot(f"{number}:{path}"), leaf)])
+                if writes:
+                    target = {"slot": self._read(_require_leaf(call["args"][0]))}
+                    self._do(Step(number, call["layer"], "copy", (target, source), out, True))
+                else:
+                    self._do(Step(number, call["layer"], "kept", (source,), out))
+                self.limits[out[0][0]], self.dtypes[out[0][0]] = self.limit, self._dtype(leaf)
+        except REPLAY_ERRORS:
+            return False
+        return True
 
     def _repeat_into(self, number: int, call: Call) -> None:
         """A result that is written into a given tensor (`out=`): it arises, then it is copied."""
@@ -185,7 +297,12 @@ class Builder:
 
     def _out(self, outputs: list[tuple[int, Tree]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """The slots and recorded shapes of what comes out."""
-        return tuple((slot, tuple(self.run["values"][leaf["tensor"]]["shape"])) for slot, leaf in outputs)
+        return tuple((slot, self._shape(leaf)) for slot, leaf in outputs)
+
+    def _shape(self, leaf: Tree) -> tuple[int, ...]:
+        """The shape in which a recorded value is replayed: complex numbers are pairs."""
+        value = self.run["values"][leaf["tensor"]]
+        return (*value["shape"], *([2] if value["dtype"].startswith("complex") else []))
 
     def _do(self, step: Step) -> None:
         """Carry out a step and keep it."""
@@ -216,20 +333,70 @@ class Builder:
         """A call's row, with its arguments as a step holds them."""
         if plain_name(call["op"]) in REPLACING:  # what the first tensor was before is read no more
             return resolve("alias", [self._encode(arg) for arg in call["args"][1:]], {})
+        if call["op"] == "torch.data_":  # the tensor looks at other memory from now on
+            return resolve("alias", [self._encode(call["args"][1])], {})
+        if plain_name(call["op"]) in CASTS and call["kind"] == "op" and not python_numbers.leaves_tensors(call):
+            return self._converted(call, [self._encode(call["args"][0])], {"copy": call["kwargs"].get("copy")})
         args = [self._encode(arg) for arg in call["args"]]
         kwargs = {k: self._encode(v) for k, v in call["kwargs"].items() if k not in WITHOUT_EFFECT}
-        if call["kind"] == "layer":
+        if call["kind"] == "layer" and not call.get("draws"):
             return self._layer(call, args, kwargs)
         name = plain_name(call["op"])
+        if call.get("draws"):
+            return self._drawn(call, args, kwargs)
         if python_numbers.leaves_tensors(call):
             return resolve(python_numbers.name_step(call, self.slots, args), args[:1], {})
         if (own := python_numbers.name_arithmetic(call)) is not None:
             return resolve(own, args, kwargs)
+        if self._is_complex(call):
+            return self._bind_complex(name, call, args, kwargs)
         if name in CASTS | SAME:
             return self._converted(call, args, kwargs)
+        if name == "rms_norm" and (args[3] if len(args) > 3 else kwargs.get("eps")) is None:
+            args, kwargs = args[:3], {**kwargs, "eps": SMALLEST.get(self.dtypes[list_slots(args[:1])[0]])}
         if name in ("getitem", "setitem"):
             args[1:2] = [self._index(call["args"][1])]
         return resolve(name, args, kwargs)
+
+    def _is_complex(self, call: Call) -> bool:
+        """Whether a call reads or gives complex numbers."""
+        structs = [*call["args"], *call["kwargs"].values(), call["out"]]
+        return any(self._dtype(leaf).startswith("complex") for struct in structs for _, leaf in _find_tensors(struct))
+
+    def _bind_complex(self, name: str, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
+        """The row that computes with pairs what torch computes with complex numbers."""
+        if name == "getitem":
+            args[1:2] = [self._index(call["args"][1])]
+
+        def is_complex(arg: Argument) -> bool:
+            return isinstance(arg, dict) and "slot" in arg and self.dtypes[arg["slot"]].startswith("complex")
+
+        def shape_of(arg: Argument) -> tuple[int, ...]:
+            return self.slots[arg["slot"]].shape[: -1 if is_complex(arg) else None]
+
+        def convert(row: str, arg: Argument) -> Argument:
+            slot = self._slot(f"{self.number}:{len(self.ports)}.as pairs")
+            shape = self.slots[arg["slot"]].shape
+            more = (*shape, 2) if row == "complex_from" else (*shape, 1)
+            rest = () if row == "complex_from" else (-1,)
+            self._do(Step(self.number, call["layer"], row, (arg, *rest), ((slot, more),)))
+            self.limits[slot], self.dtypes[slot] = self.limits[arg["slot"]], "complex128"
+            if arg["slot"] in self.varying:
+                self.varying.add(slot)
+            return {"slot": slot}
+
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        return complex_numbers.bind_complex(name, args, kwargs, is_complex, shape_of, convert)
+
+    def _drawn(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
+        """The row of an operation that is given the random numbers that it drew."""
+        noise = {"slot": self._source(*kept.name_noise(self.number, call, 0).split(":", 1))}
+        name = plain_name(call["op"])
+        if call["kind"] == "layer":
+            name, kwargs = _FUNCTIONS.get(name, name), {"p": self.modules[call["layer"]]["params"].get("p", 0.5)}
+        writes = "_" if name.endswith("_") else ""
+        first = args[0] if args else kwargs.pop("input")
+        return resolve(f"{name.rstrip('_')}_drawn{writes}", [first, noise, *args[1:]], kwargs)
 
     def _with_numbers(self, number: int, call: Call, bound: Bound) -> list[Argument]:
         """A row's arguments; a Python number that the row cannot take from an array must stay what it was."""
@@ -250,9 +417,9 @@ class Builder:
 
     def _layer(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A leaf module's row with its weights and constructor parameters."""
-        module = self.modules.get(call["layer"])
+        module = self.modules.get(call["layer"]) or (UNREGISTERED if call["op"] == "Linear" else None)
         if module is None:
-            raise Unsupported("a module that is not registered")
+            raise Unsupported("its module is not registered, so nobody knows how it was made")
         weights = {name: {"slot": self._source(kind, full)}
                    for kind, names in (("param", module["parameters"]), ("buffer", module["buffers"]))
                    for name, full in names.items() if name not in call.get("beside", {})}  # fmt: skip
@@ -261,7 +428,9 @@ class Builder:
         extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
         row = TABLE.get(plain_name(call["op"]))
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
-        bound = resolve_layer(call["op"], weights, params, args, kwargs)
+        packed = bool(args) and isinstance(args[0], list)  # a packed sequence, in its parts
+        args = [*args[0], *args[1:]] if packed else args
+        bound = resolve_layer(f"Packed{call['op']}" if packed else call["op"], weights, params, args, kwargs)
         options = {name: mark_number(value) for name, value in bound.args[1].items()}
         return Bound(bound.operation, ({"dict": bound.args[0]}, {"dict": options}, *bound.args[2:]))
 
@@ -272,7 +441,8 @@ class Builder:
         if before != after and precision.is_narrow(after, self.run["dtype"]):
             return resolve("rounded", [args[0], {"dtype": after}], {})
         if before != after:
-            return resolve("cast", [args[0], {"dtype": after}], {})
+            small = precision.is_small(after) and before != "bool"
+            return resolve("wrapped" if small else "cast", [args[0], {"dtype": after}], {})
         return resolve("clone" if kwargs.get("copy") else "alias", args[:1], {})
 
     def _encode(self, struct: Struct) -> Argument:
@@ -287,9 +457,11 @@ class Builder:
             return [self._encode(part) for part in struct["tuple" if "tuple" in struct else "list"]]
         if "slice" in struct:
             return {"slice": [self._encode(part) for part in struct["slice"]]}
+        if "fields" in struct:
+            return [self._encode(part) for _, part in struct["fields"]]
         if struct.keys() & {"ellipsis", "dtype", "float"}:
             return dict(struct)
-        raise Unsupported(f"an argument of the kind {next(iter(struct), 'nothing')}")
+        raise Unsupported("it is given something that is neither a tensor nor a number")
 
     def _index(self, struct: Struct) -> list[Argument]:
         """An index as the list of its parts; lists of numbers are arrays."""
@@ -306,7 +478,7 @@ class Builder:
         sources = leaf.get("from", [])
         for source in sources:
             if source[0] in self.lost:
-                raise Unsupported(f"reads {self.lost[source[0]]}")
+                raise Follows(f"reads {self.lost[source[0]]}")
         if not sources:
             raise Unsupported("reads a tensor of unknown origin")
         born = leaf.get("born") or (None if sources[0][0] in self.writers else sources[0])
@@ -390,6 +562,23 @@ def _name_unrounded(call: Call) -> Iterator[str]:
         yield f"{path}.before rounding".removeprefix(".")
 
 
+def _renumber_step(step: Step, numbers: Mapping[int, int]) -> Step:
+    """A step with other numbers of slots."""
+    args = tuple(_renumber(arg, numbers) for arg in step.args)
+    return replace(step, args=args, out=tuple((numbers[slot], shape) for slot, shape in step.out))
+
+
+def _renumber(arg: Argument, numbers: Mapping[int, int]) -> Argument:
+    if isinstance(arg, list | tuple):
+        return [_renumber(part, numbers) for part in arg]
+    if not isinstance(arg, dict) or "list" in arg:
+        return arg
+    if "slot" in arg:
+        return {"slot": numbers[arg["slot"]]}
+    return {key: {name: _renumber(part, numbers) for name, part in value.items()} if key == "dict"
+            else _renumber(value, numbers) for key, value in arg.items()}  # fmt: skip
+
+
 def _wrap_params(params: Arguments) -> Iterator[tuple[str, Struct]]:
     """Constructor parameters as structures: their lists are bare JSON lists."""
     for name, value in params.items():
@@ -420,7 +609,8 @@ def list_given_values(run: Run) -> dict[str, int]:
     inputs = {f"input:{path}": leaf["tensor"]
               for name, struct in run["inputs"] for path, leaf in _find_tensors(struct, name)}  # fmt: skip
     parameters = {f"param:{name}": number for name, number in run["params"].items()}
-    return {**inputs, **parameters, **{f"buffer:{name}": number for name, number in run["buffers"].items()}}
+    buffers = {f"buffer:{name}": number for name, number in run["buffers"].items()}
+    return {**inputs, **parameters, **buffers, **kept.list_kept_values(run["calls"])}
 
 
 def _find_tensors(struct: Struct, path: str = "") -> Iterator[tuple[str, Tree]]:
@@ -429,6 +619,13 @@ def _find_tensors(struct: Struct, path: str = "") -> Iterator[tuple[str, Tree]]:
     for below, leaf in leaves:
         if isinstance(leaf, dict) and "tensor" in leaf:
             yield ".".join(part for part in (path, below) if part), leaf
+
+
+def _require_leaf(struct: Struct) -> Tree:
+    """The tensor that an argument is."""
+    if not isinstance(struct, dict) or "tensor" not in struct:
+        raise Unsupported("something that is not a tensor is written")
+    return struct
 
 
 def _require_tensor(struct: Struct) -> int:

@@ -19,6 +19,7 @@ from lessonpress.replay.operations.table import TABLE, Bound, perform
 # `dtype`, `slice`, `list` with its `kind`, `dict`, `ellipsis`); `decode` reads it, and so does interpreter.js.
 Argument: TypeAlias = Any
 Marked: TypeAlias = Any  # a plain value; a number that JavaScript could not tell from an integer is {"float": text}
+GIVEN = frozenset(["input", "param", "buffer", "draw", "kept"])  # the kinds of ports that a run is given
 BEYOND = 2**53  # from here on a JavaScript number skips integers
 
 
@@ -142,7 +143,8 @@ def run_step(step: Step, slots: dict[int, Array]) -> None:
     for (slot, shape), array in zip(step.out, results, strict=False):
         if array.shape != shape:
             raise Unsupported(f"gives shape {list(array.shape)}, {list(shape)} was recorded")
-        if array.dtype.kind == "i" and array.size and np.abs(array).max() > BEYOND:
+        unwritten = step.operation in ("empty", "empty_like", "new_empty")
+        if array.dtype.kind == "i" and not unwritten and array.size and np.abs(array).max() > BEYOND:
             raise Unsupported("an integer beyond 2**53")
         slots[slot] = array
 
@@ -166,7 +168,7 @@ def run_program(program: Program, inputs: Mapping[str, Array], tensors: Mapping[
     values: dict[str, Array] = {}
     for slot, port in enumerate(program.ports):
         kind, _, name = port.partition(":")
-        if kind in ("input", "param", "buffer"):
+        if kind in GIVEN:
             slots[slot] = settle((inputs if kind == "input" else tensors)[name]).copy()
             values[port] = slots[slot].copy()
     for step in program.steps:

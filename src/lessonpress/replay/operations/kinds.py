@@ -26,6 +26,10 @@ class Unsupported(Exception):
     """An operation, or one way of calling it, that the table does not repeat; the message says which and why."""
 
 
+class Follows(Unsupported):
+    """A call that is not repeated only because one before it is not."""
+
+
 def kind(dtype: str) -> type[np.generic]:
     """The numpy type in which values of a torch dtype are replayed.
 
@@ -80,9 +84,11 @@ def real(x: Any) -> Array:
 def settle(x: Any) -> Array:
     """An array or number as an array of one of the three kinds, without a copy where it is one already.
 
-    Raises Unsupported for complex values.
+    Complex numbers become pairs of floats on one more axis. Raises Unsupported for what is neither of these.
     """
     array = np.asarray(x)
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], axis=-1).astype(np.float64)
     target = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}.get(array.dtype.kind)
     if target is None:
         raise Unsupported(f"values of type {array.dtype} are not replayed")

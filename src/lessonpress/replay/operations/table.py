@@ -131,13 +131,13 @@ def resolve(name: str, args: Sequence[Value], kwargs: Named) -> Bound:
     inplace = name.endswith("_") and not name.endswith("__")
     base = plain_name(name.removesuffix("_")) if inplace else name
     if base in RANDOM:
-        raise Unsupported("random")
+        raise Unsupported(f"{base} draws random numbers in a way that its result does not show")
     given, named = list(args), _tidy_arguments(kwargs)
     if base in REWRITES:
         base, given, named = REWRITES[base](given, named)
     row = TABLE.get(base)
     if row is None:
-        raise Unsupported(f"{base} is not in the operation table")
+        raise Unsupported(f"pages do not know the operation {base}")
     return Bound(row, _bind_arguments(row, given, named), inplace and not row.view and not row.writes)
 
 
@@ -159,7 +159,7 @@ def _bind_arguments(row: Operation, args: list[Value], kwargs: dict[str, Value])
     try:
         bound = _read_signature(row.kernel).bind(*args, **kwargs)
     except TypeError as error:
-        raise Unsupported(f"{row.name}: {error}") from error
+        raise Unsupported(f"pages do not know this way of calling {row.name}") from error
     bound.apply_defaults()
     return tuple(bound.arguments.values())
 
@@ -231,8 +231,8 @@ def resolve_layer(
     Raises Unsupported when the table has no such leaf module or does not know one of its arguments.
     """
     if name in RANDOM:
-        raise Unsupported("random")
+        raise Unsupported(f"{name} draws random numbers in a way that its result does not show")
     row = TABLE.get(ALIASES.get(name, name))
     if row is None or not row.layer:
-        raise Unsupported(f"{name} is not in the operation table")
+        raise Unsupported(f"pages do not know the layer {name}")
     return Bound(row, _bind_arguments(row, [dict(weights), {**row.options, **params}, *args], dict(kwargs)))

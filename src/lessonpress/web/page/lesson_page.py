@@ -125,6 +125,7 @@ def render_page(
         own_graphs={case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {})
                     for case in example.list_cases(manifest)},
         recorded_only=None if live else view_models.explain_recorded_only(manifest),
+        partly=view_models.explain_partly(manifest, live, recipe),
         still_figures=_list_still_figures(live),
         page_script=scripts.make_lesson_script(live, questions=bool(parts.questions)),
         minutes=_estimate_minutes(manifest, parts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from lessonpress.replay.operations.interpreter import ProgramDocument
@@ -19,6 +19,7 @@ class LiveCase(TypedDict):
 
     inputs: dict[str, PackedArray]
     tensors: dict[str, PackedArray]
+    way: NotRequired[int]  # which of the programs is its own, where it is not the first
 
 
 class LiveFigure(TypedDict):
@@ -44,18 +45,24 @@ class LiveControl(TypedDict):
     range: list[float | int] | None
 
 
-class Live(TypedDict):
-    """The program that a page runs itself, and its numbers; a figure or metric that only the record has is None."""
+class LiveWay(TypedDict):
+    """A program of one case or several, and where it computes the figures; one that only the record has is None."""
 
     program: ProgramDocument
+    matrices: list[LiveFigure | None]
+    vectors: list[LiveFigure | None]
+    modules: dict[str, list[str]]  # by container the ports of what it gave
+
+
+class Live(LiveWay):
+    """The program that a page runs itself, and its numbers; where cases ran otherwise, theirs stand under `ways`."""
+
     families: dict[str, str]  # by operation
     tensors: dict[str, PackedArray]
     cases: dict[str, LiveCase]
-    matrices: list[LiveFigure | None]
-    vectors: list[LiveFigure | None]
     metrics: list[LiveMetric | None]
-    modules: dict[str, list[str]]  # by container the ports of what it gave
     control: LiveControl | None
+    ways: NotRequired[list[LiveWay]]
 
 
 class PageData(TypedDict):

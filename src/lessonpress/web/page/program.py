@@ -16,9 +16,9 @@ from lessonpress.worker import recorded
 
 if TYPE_CHECKING:
     from lessonpress.lesson import recipe
-    from lessonpress.replay.operations.interpreter import Marked
+    from lessonpress.replay.operations.interpreter import Marked, ProgramDocument
     from lessonpress.replay.replay import FlatArray
-    from lessonpress.web.page.page_data import Live, LiveControl, LiveFigure, LiveMetric, PackedArray
+    from lessonpress.web.page.page_data import Live, LiveCase, LiveControl, LiveFigure, LiveMetric, LiveWay, PackedArray
     from lessonpress.worker.records import Recorded, Struct
 
 _DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.DOTALL)
@@ -29,27 +29,66 @@ def make_live_data(
 ) -> Live | None:
     """The data with which a page runs the cases (the execution, without cases), or None where it cannot.
 
-    `built` is what `replay.replay_runs` made of the capture.
+    `built` is what `replay.replay_runs` made of the capture. A figure of which a page can compute nothing is None in
+    it; where it can compute none at all, so is the whole.
     """
     playable = replay.make_live_program(captured, built)
     if playable is None:
         return None
-    first = next(iter(playable["cases"]))
-    run, program = recorded.Runs(captured)[first], playable["program"]
+    runs, record = recorded.Runs(captured), experiment.record if experiment else None
     vague = frozenset(port for name in playable["cases"] for port in built[name].vague)
-    ports, record = frozenset(program["ports"]) - vague, experiment.record if experiment else None
+    ways = [_make_way(runs[_find_first(playable, number)], program, record, vague)
+            for number, program in enumerate(playable["programs"])]  # fmt: skip
+    covered = all(built[name].certificate.covered for name in playable["cases"])
+    if not covered and not any(_is_computed(figure) for way in ways for figure in (*way["matrices"], *way["vectors"])):
+        return None
+    names = sorted({name for program in playable["programs"] for name in program["operations"]})
+    first = next(iter(playable["cases"]))
+    live: Live = {
+        "program": ways[0]["program"],
+        "matrices": ways[0]["matrices"],
+        "vectors": ways[0]["vectors"],
+        "modules": ways[0]["modules"],
+        "families": {name: operations.TABLE[name].family for name in names if name in operations.TABLE},
+        "tensors": _pack_all(playable["tensors"]),
+        "cases": {name: _pack_case(case) for name, case in playable["cases"].items()},
+        "metrics": [_find_metric(metric, record) for metric in record.metrics] if record else [],
+        "control": _make_control(experiment.control if experiment else None, playable["cases"][first]["inputs"]),
+    }
+    if len(ways) > 1:
+        live["ways"] = ways[1:]
+    return live
+
+
+def _find_first(playable: replay.LiveProgram, way: int) -> str:
+    """The first case that has a program."""
+    return next(name for name, case in playable["cases"].items() if case["way"] == way)
+
+
+def _make_way(
+    run: recorded.Run, program: ProgramDocument, record: recipe.Recording | None, vague: Collection[str]
+) -> LiveWay:
+    """A program with the places of the figures in it, read off a run that it belongs to; none at `vague` ports."""
+    known = frozenset(program["ports"])
+    ports = known.difference(vague)
     return {
         "program": program,
-        "families": {name: operations.TABLE[name].family for name in program["operations"] if name in operations.TABLE},
-        "tensors": _pack_all(playable["tensors"]),
-        "cases": {name: {"inputs": _pack_all(case["inputs"]), "tensors": _pack_all(case["tensors"])}
-                  for name, case in playable["cases"].items()},
         "matrices": [_locate_figure(run, entry, ports) for entry in (record.matrices if record else [])],
         "vectors": [_locate_figure(run, entry, ports) for entry in (record.vectors if record else [])],
-        "metrics": [_find_metric(metric, record) for metric in record.metrics] if record else [],
-        "modules": dict(_list_module_ports(run, ports | vague)),
-        "control": _make_control(experiment.control if experiment else None, playable["cases"][first]["inputs"]),
-    }  # fmt: skip
+        "modules": dict(_list_module_ports(run, known)),
+    }
+
+
+def _is_computed(figure: LiveFigure | None) -> bool:
+    """Whether a figure shows what a call gave, and no more than what the run was given."""
+    return figure is not None and any(port[0].isdigit() for port in figure["ports"])
+
+
+def _pack_case(case: replay.LiveCase) -> LiveCase:
+    packed: LiveCase = {"inputs": _pack_all(case["inputs"]), "tensors": _pack_all(case["tensors"])}
+    if case["way"]:
+        packed["way"] = case["way"]
+    return packed
 
 
 def pack(array: FlatArray) -> PackedArray:
@@ -107,6 +146,8 @@ def _locate_figure(run: recorded.Run, entry: recipe.Recorded, known: Collection[
     if not ports or len(ports) < len(named):
         return None
     whole = run[entry.tensor]
+    if np.iscomplexobj(whole):
+        return None
     places = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
     cut = recorded.select(places, entry.select, entry.reshape)
     flat = cut.ravel()

@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 
 def make_lesson_script(live: Live | None, *, questions: bool) -> Markup:
     """The one script of a lesson's page; `live` is the page's program with its numbers, or None."""
-    entries = [*list_figure_kinds(), "live" if live else "recorded"]
+    entries = [*list_figure_kinds(), *(_list_live_entries(live) if live else ["recorded"])]
     entries += ["predict"] if questions else []
     entries += ["console"] if live else []
     return rendering.make_script(*join_scripts(entries, live))
+
+
+def _list_live_entries(live: Live) -> Iterator[str]:
+    """What starts a page that computes; its watchers are called in this order."""
+    others = live.get("ways", [])
+    if others:
+        yield "ways"
+    yield "live"
+    if None in [figure for way in (live, *others) for figure in (*way["matrices"], *way["vectors"])]:
+        yield "partly"
 
 
 def list_figure_kinds() -> list[str]:
@@ -40,8 +50,16 @@ def join_scripts(entries: list[str], live: Live | None) -> list[str]:
 def _list_needed(live: Live) -> Iterator[str]:
     """The statistics of the page's metrics, its program's kernels, and how single numbers of their results arise."""
     yield from {f"STATISTICS.{metric['statistic']}" for metric in live["metrics"] if metric}
+    yield from sorted(_list_kept(live))
     known = script.explanations()
-    for name in live["program"]["operations"]:
+    ways = (live, *live.get("ways", []))
+    for name in sorted({name for way in ways for name in way["program"]["operations"]}):
         yield f"op.{name}"
         own, family = f"EXPLAIN.{name}", f"EXPLAIN_FAMILY.{live['families'].get(name)}"
         yield from [each for each in (own, family) if each in known][:1]
+
+
+def _list_kept(live: Live) -> set[str]:
+    """The sentences on numbers that are kept as they were recorded, of the kinds that the programs have."""
+    ports = [port for way in (live, *live.get("ways", [])) for port in way["program"].get("ports", [])]
+    return {f"GIVEN.{kind}" for port in ports if (kind := port.partition(":")[0]) in ("draw", "kept")}

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from lessonpress.replay import replay
 from lessonpress.web import prose
-from lessonpress.web.page import example, glossary, listing, numbers
+from lessonpress.web.page import glossary, listing, numbers
 from lessonpress.web.page.listing import Line
 from lessonpress.worker import recorded
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe
     from lessonpress.lesson.records import CallSite, Layer, MutantVerdict, Real, SourceLines, TensorType, Verdict
     from lessonpress.revision.manifest_schema import Manifest, PublishedFile
-    from lessonpress.web.page.page_data import Stretch
+    from lessonpress.web.page.page_data import Live, LiveWay, Stretch
 
 _EXCERPT = 10  # lines of source that a step quotes at most
 ROWS = 400  # nodes that the page lists; graph.tensorviz.json has them all
@@ -58,6 +58,9 @@ class Question:
     options: tuple[Markup, ...]
     right: int
     answer: Markup
+
+
+LONGEST = 300  # characters of a reason
 
 
 @dataclass(frozen=True)
@@ -157,13 +160,37 @@ def explain_recorded_only(manifest: Manifest) -> str:
     certificate = manifest.get("replay")
     uncovered = certificate["uncovered"] if certificate else []
     if contradicted := [why for why in uncovered if replay.CONTRADICTED in why]:
-        return f"the record and the graph contradict each other: {contradicted[0]}"
+        return f"the record and the graph contradict each other: {contradicted[0]}"[:LONGEST]
     if uncovered:
-        return f"it uses what lies outside the page's operations: {', '.join(uncovered)}"
-    if any(case.get("graph") for case in example.list_cases(manifest)):
-        return "its cases took different ways through the model"
+        return name_cause(uncovered)
     covered = certificate and certificate.get("covered")
     return "its numbers are too many for a page" if covered else "it was published without a program"
+
+
+def name_cause(uncovered: Sequence[str]) -> str:
+    """The first of the reasons why something is not computed, and how many more there are; at most 300 characters."""
+    more = len(uncovered) - 1
+    rest = f" (and {more} more such place{'' if more == 1 else 's'})" if more else ""
+    return uncovered[0][: LONGEST - len(rest)] + rest
+
+
+def explain_partly(manifest: Manifest, live: Live | None, recipe: Recipe) -> str:
+    """Which figures a page that computes does not compute, and why; nothing where it computes all."""
+    if live is None or recipe.experiment is None:
+        return ""
+    ways: list[LiveWay] = [live, *live.get("ways", [])]
+    record, names = recipe.experiment.record, []
+    pairs = [*zip(record.matrices, zip(*(way["matrices"] for way in ways), strict=True), strict=True),
+             *zip(record.vectors, zip(*(way["vectors"] for way in ways), strict=True), strict=True)]  # fmt: skip
+    for entry, places in pairs:
+        if not any(places):
+            names.append(f"“{prose.to_text(entry.label or entry.id)}”")
+    if not names:
+        return ""
+    certificate = manifest.get("replay")
+    uncovered = certificate["uncovered"] if certificate else []
+    why = f": {name_cause(uncovered)}" if uncovered else ""
+    return f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}{why}"
 
 
 def make_steps(

@@ -47,4 +47,6 @@ CASES: list[Case | LayerCase] = [
     ),
     layer(nn.ConvTranspose2d, IMAGE, in_channels=4, out_channels=2, kernel_size=2, dilation=2, padding=1, bias=False),
     layer(nn.Upsample, IMAGE, scale_factor=3),
+    layer(nn.Upsample, IMAGE, scale_factor=1.5, mode="bilinear"),
+    layer(nn.Upsample, IMAGE, size=(4, 9), mode="bicubic", align_corners=True),
 ]

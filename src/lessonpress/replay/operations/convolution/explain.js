@@ -1,4 +1,5 @@
 // Convolutions and pooling over the last axes.
+import { recomputed } from "../creation/explain.js";
 import { EXPLAIN, moved, numberOf, products, ref, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 
@@ -96,4 +97,4 @@ EXPLAIN.AvgPool2d = explainAvgLayer(2);
 EXPLAIN.AdaptiveAvgPool1d = ([, p, x], place) => explainAdaptive(1)([x, p.output_size], place);
 EXPLAIN.AdaptiveAvgPool2d = ([, p, x], place) => explainAdaptive(2)([x, p.output_size], place);
 EXPLAIN.interpolate = moved;
-EXPLAIN.Upsample = moved;
+EXPLAIN.Upsample = (args, ...rest) => (args[1].mode === "nearest" ? moved(args, ...rest) : recomputed("A weighted sum of the old elements that lie nearest to where this one would lie among them.")(args, ...rest));

@@ -1,4 +1,5 @@
 // Convolutions and pooling over one or two axes: the JavaScript of kernels.py.
+import "../resampling/kernels.js";
 import { largest, total } from "../activations/kernels.js";
 import { real } from "../elementwise/kernels.js";
 import { sliced } from "../indexing/kernels.js";
@@ -131,7 +132,10 @@ const backLayer = (rank, w, p, x) =>
   transposed(rank, x, w.weight, w.bias, p.stride, p.padding, p.output_padding, p.groups, p.dilation);
 op.ConvTranspose1d = (w, p, x) => backLayer(1, w, p, x);
 op.ConvTranspose2d = (w, p, x) => backLayer(2, w, p, x);
-op.Upsample = (w, p, x) => op.interpolate(x, p.size, p.scale_factor, p.mode);
+op.Upsample = (w, p, x) => {
+  if (p.mode === "nearest") return op.interpolate(x, p.size, p.scale_factor, p.mode);
+  return op.resize(x, p.size, p.scale_factor, p.mode, p.align_corners ?? false, false);
+};
 op.MaxPool1d = (w, p, x) => maxLayer(1, p, x);
 op.MaxPool2d = (w, p, x) => maxLayer(2, p, x);
 op.AvgPool1d = (w, p, x) => avgLayer(1, p, x);

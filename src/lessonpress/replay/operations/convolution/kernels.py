@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from lessonpress.replay.operations.kinds import Array, Unsupported, sized
+from lessonpress.replay.operations.resampling.kernels import resize
 from lessonpress.replay.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
@@ -264,10 +265,12 @@ def ConvTranspose2d(w: Weights, p: Params, input: Array) -> Any:
     return _back(2, w, p, input)
 
 
-@layer(size=None, scale_factor=None, mode="nearest")
+@layer(size=None, scale_factor=None, mode="nearest", align_corners=None)
 def Upsample(w: Weights, p: Params, input: Array) -> Any:
-    """`interpolate` with the module's settings."""
-    return interpolate(input, p["size"], p["scale_factor"], p["mode"])
+    """`interpolate` by repeating elements, or `resize`, with the module's settings."""
+    if p["mode"] == "nearest":
+        return interpolate(input, p["size"], p["scale_factor"])
+    return resize(input, p["size"], p["scale_factor"], p["mode"], bool(p["align_corners"]))
 
 
 def _max(rank: int, p: Params, x: Array) -> Any:

@@ -1,13 +1,13 @@
 // Arrays that arise from numbers alone: the JavaScript of kernels.py.
 import { plainNumber } from "../indexing/kernels.js";
 import {
-  FLOAT, INT, arr, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, reshape, tensor,
+  BOOL, FLOAT, INT, arr, converted, copy, count, flat, isArray, kindNamed, kindOf, map, nd, op, range, refuse, reshape, tensor,
 } from "../interpreter.js";
 import "../shapes/kernels.js";
 
 const kindOr = (dtype, kind) => (dtype === null ? kind : kindNamed(dtype));
 const filled = (shape, kind, value) => nd(shape, kind, new Float64Array(count(shape)).fill(converted(Number(plainNumber(value)), kind)));
-const blank = (shape, kind) => (kind === FLOAT ? filled(shape, kind, NaN) : refuse("uninitialised integers"));
+const blank = (shape, kind) => (kind === BOOL ? refuse("bools that nobody has written") : filled(shape, kind, kind === FLOAT ? NaN : 2 ** 63));
 
 op.zeros = (size, dtype) => nd(size, kindOr(dtype, FLOAT));
 op.ones = (size, dtype) => filled(size, kindOr(dtype, FLOAT), 1);

@@ -31,12 +31,17 @@ def full(size: Any, fill_value: Any, *, dtype: str | None = None) -> Any:
     return np.full(sized(size), fill_value, dtype=dtype_or(dtype, np.asarray(fill_value).dtype.type))
 
 
+def _fresh(shape: tuple[int, ...], kind: Any) -> Array:
+    """An array that nobody has written."""
+    if kind is np.bool_:
+        raise Unsupported("bools that nobody has written")
+    return np.full(shape, np.nan) if kind is np.float64 else np.full(shape, np.iinfo(np.int64).max)
+
+
 @operation("empty", variadic="size")
 def empty(size: Any, *, dtype: str | None = None) -> Any:
-    """NaN, which is what torch's deterministic mode writes into fresh memory; integers are refused (Unsupported)."""
-    if dtype_or(dtype, np.float64) is not np.float64:
-        raise Unsupported("uninitialised integers")
-    return np.full(sized(size), np.nan)
+    """What torch's deterministic mode writes into fresh memory: NaN, or the largest int64; bools are Unsupported."""
+    return _fresh(sized(size), dtype_or(dtype, np.float64))
 
 
 @operation("zeros_like")
@@ -60,17 +65,13 @@ def full_like(input: Array, fill_value: Any, *, dtype: str | None = None) -> Any
 @operation("empty_like")
 def empty_like(input: Array, *, dtype: str | None = None) -> Any:
     """`empty` in the shape of `input`."""
-    if dtype_or(dtype, input.dtype.type) is not np.float64:
-        raise Unsupported("uninitialised integers")
-    return np.full(input.shape, np.nan)
+    return _fresh(input.shape, dtype_or(dtype, input.dtype.type))
 
 
 @operation("new_empty", variadic="size")
 def new_empty(input: Array, size: Any, *, dtype: str | None = None) -> Any:
     """`empty` in the kind of `input`."""
-    if dtype_or(dtype, input.dtype.type) is not np.float64:
-        raise Unsupported("uninitialised integers")
-    return np.full(sized(size), np.nan)
+    return _fresh(sized(size), dtype_or(dtype, input.dtype.type))
 
 
 @operation("new_zeros", variadic="size")

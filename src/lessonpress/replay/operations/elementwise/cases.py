@@ -218,4 +218,6 @@ CASES: list[Case | LayerCase] = [
     case("isclose", ODD, ODD, equal_nan=True),
     case("logit", UNIT.abs()),
     case("logit", UNIT, eps=0.1),
+    *[case("wrapped", x, dtype, oracle=lambda x, dtype: x.to(dtype).to(torch.int64))
+      for x in (X * 100, torch.arange(-700, 700, 33)) for dtype in (torch.int8, torch.uint8, torch.int16)],
 ]

@@ -182,7 +182,8 @@ const toHalf = ([digits, lowest, largest]) => (v) => {
 op.rounded = (input, dtype) => real(dtype in FORMATS ? toHalf(FORMATS[dtype]) : Math.fround, input);
 op.wrapped = (input, dtype) => {
   const [low, high] = LIMITS[dtype];
-  return same((v) => modulo(v - low, high - low + 1) + low, op.cast(input, "int64"));
+  const fits = (v) => input.kind !== FLOAT || Math.abs(v) < 2 ** 31 || refuse(`a value is too large for ${dtype}`);
+  return same((v) => fits(v) && modulo(v - low, high - low + 1) + low, op.cast(input, "int64"));
 };
 op.number_div = (input, other) => real((a, b) => (b === 0 ? refuse("Python divides by zero here") : a / b), input, other);
 op.number_pow = (input, exponent) => real((a, b) => {

@@ -233,9 +233,11 @@ def rounded(input: Array, dtype: str) -> Array:
 def wrapped(input: Array, dtype: str) -> Array:
     """Whole numbers as a narrow integer type holds them: beyond its largest it goes on from its smallest.
 
-    Raises Unsupported for numbers that a double does not hold exactly.
+    Raises Unsupported for numbers that a double does not hold exactly, and for floats so large that processors differ.
     """
     low, high = RANGES[dtype]
+    if input.dtype.kind == "f" and not np.all(np.abs(input) < 2**31):
+        raise Unsupported(f"a value is too large for {dtype}")
     whole = cast(input, "int64")
     return (whole - low) % (high - low + 1) + low
 

@@ -8,6 +8,7 @@ import torch
 
 from lessonpress.replay.operations.torch_cases import (
     GRID,
+    SQUARE,
     B,
     Case,
     LayerCase,
@@ -108,4 +109,8 @@ CASES: list[Case | LayerCase] = [
     case("scatter_", X, 1, torch.zeros(2, 1, 4, dtype=torch.int64), Y, oracle=method("scatter_")),
     case("index_put", X, (torch.tensor([0, 1, 0]), torch.tensor([2, 0, 2])), Y[0, :, :], accumulate=True),
     case("index_put", X, (torch.tensor([0, 1]),), torch.tensor(3.0, dtype=torch.float64)),
+    case("masked_scatter", X, B, Y),
+    case("masked_scatter", SQUARE, torch.tensor([True, False, True, True]), X),
+    case("as_strided", SQUARE, (2, 3), (1, 4)),
+    case("as_strided", X, (2, 2, 2), (3, 1, 1), 2),
 ]

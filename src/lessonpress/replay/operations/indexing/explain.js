@@ -10,6 +10,7 @@ EXPLAIN_FAMILY.indexing = moved;
 EXPLAIN.setitem = movedFrom(0, 2);
 EXPLAIN.scatter = movedFrom(0, 3);
 EXPLAIN.index_copy = movedFrom(0, 3);
+EXPLAIN.masked_scatter = movedFrom(0, 2);
 EXPLAIN.nonzero = ([x], place, out, step) => {
   const [row, d] = step.out.length > 1 || !place.length || place.length < 2 ? [place[0], out] : place;
   const hits = counted(sizeOf(x.shape), (i) => ref(x, placeOf(i, x.shape))).filter((part) => numberOf(part) !== 0);

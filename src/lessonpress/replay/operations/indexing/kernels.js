@@ -129,6 +129,17 @@ op.masked_select = (x, mask) => {
   const values = flat(broadcast(x, shape)).filter((_, i) => chosen[i] !== 0);
   return nd([values.length], x.kind, values);
 };
+op.masked_scatter = (x, mask, source) => {
+  const shape = commonShape([x.shape, mask.shape]);
+  const [chosen, from] = [flat(broadcast(mask, shape)), flat(source)];
+  const out = copy(broadcast(x, shape));
+  let next = 0;
+  chosen.forEach((yes, i) => {
+    if (yes) out.data[i] = next < from.length ? from[next++] : refuse("fewer numbers than places for them");
+  });
+  return out;
+};
+op.as_strided = (x, size, stride, offset) => view(x, size.map(Number), stride.map(Number), x.offset + Number(offset ?? 0));
 op.nonzero = (x, asTuple) => {
   const places = truePlaces(x);
   if (asTuple) return places;

@@ -140,6 +140,29 @@ def masked_select(input: Array, mask: Array) -> Any:
     return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
 
 
+@operation("masked_scatter")
+def masked_scatter(input: Array, mask: Array, source: Array) -> Any:
+    """The elements where the mask holds replaced by those of `source`, in order."""
+    shape = np.broadcast_shapes(input.shape, mask.shape)
+    result, chosen = np.array(np.broadcast_to(input, shape)), np.broadcast_to(mask, shape)
+    if source.size < np.count_nonzero(chosen):
+        raise Unsupported("fewer numbers than places for them")
+    result[chosen] = source.reshape(-1)[: np.count_nonzero(chosen)]
+    return result
+
+
+@operation("as_strided", view=True)
+def as_strided(input: Array, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """Another look at the memory of an array: elements so far apart along each axis. Unsupported beyond its end."""
+    sizes, steps, start = [int(n) for n in size], [int(n) for n in stride], int(storage_offset or 0)
+    last = start + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
+    if not input.flags.c_contiguous or (input.base is not None and storage_offset) or last >= input.size or 0 in sizes:
+        raise Unsupported("a look at memory that the replay lays out in another way")
+    width = input.itemsize
+    flat = input.reshape(-1)[start:]
+    return np.lib.stride_tricks.as_strided(flat, sizes, [step * width for step in steps])
+
+
 @operation("nonzero")
 def nonzero(input: Array, *, as_tuple: bool = False) -> Any:
     """The places of elements that are not zero, one a row (or one array an axis)."""

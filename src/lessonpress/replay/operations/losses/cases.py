@@ -44,4 +44,11 @@ CASES: list[Case | LayerCase] = [
     layer(nn.CrossEntropyLoss, SCORES, CLASSES),
     layer(nn.CrossEntropyLoss, SCORES, CLASSES, reduction="sum", ignore_index=1),
     layer(nn.NLLLoss, SCORES, CLASSES),
+    *[case("ctc_loss", floats(6, 2, 4).log_softmax(2), labels, *lengths, reduction=reduction) for labels, lengths in (
+        (whole(2, 3, low=1, high=4), ((6, 5), (3, 2))),
+        (whole(2, 3, low=1, high=4), (torch.tensor([6, 4]), torch.tensor([1, 3]))),
+        (whole(4, low=1, high=4), (torch.tensor([6, 6]), torch.tensor([1, 3]))),
+    ) for reduction in ("mean", "sum", "none")],
+    case("ctc_loss", floats(6, 4).log_softmax(1), torch.tensor([2, 2]), torch.tensor(6), torch.tensor(2), blank=1),
+    case("ctc_loss", floats(2, 1, 4).log_softmax(2), torch.tensor([[2, 2]]), (2,), (2,), zero_infinity=True),
 ]

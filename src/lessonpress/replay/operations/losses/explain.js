@@ -1,4 +1,5 @@
 // Losses: one number a pair, then their sum or mean.
+import { recomputed } from "../creation/explain.js";
 import { EXPLAIN, numberOf, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 import { logSoftmax } from "../activations/explain.js";
@@ -42,3 +43,4 @@ EXPLAIN.BCELoss = ([, p, x, target], place) => EXPLAIN.binary_cross_entropy([x, 
 EXPLAIN.BCEWithLogitsLoss = ([, p, x, target], place) => EXPLAIN.binary_cross_entropy_with_logits([x, target, p.reduction], place);
 EXPLAIN.NLLLoss = ([, p, x, target], place) => EXPLAIN.nll_loss([x, target, p.ignore_index, p.reduction], place);
 EXPLAIN.CrossEntropyLoss = ([, p, x, target], place) => EXPLAIN.cross_entropy([x, target, p.ignore_index, p.reduction], place);
+EXPLAIN.ctc_loss = recomputed("Minus the logarithm of the share of all paths through time that spell the labels, blanks and repeats taken out.");

@@ -1,7 +1,7 @@
 // Losses, as operations and as leaf modules: the JavaScript of kernels.py.
 import { total } from "../activations/kernels.js";
 import { real } from "../elementwise/kernels.js";
-import { FLOAT, flat, nd, op, permute, range, refuse, reshape, unsqueezed } from "../interpreter.js";
+import { FLOAT, arr, flat, nd, op, permute, range, refuse, reshape, unsqueezed } from "../interpreter.js";
 import "../reductions/kernels.js";
 
 const reducedLoss = (loss, reduction) => {
@@ -54,3 +54,38 @@ op.BCEWithLogitsLoss = (w, p, x, target) => op.binary_cross_entropy_with_logits(
 op.NLLLoss = (w, p, x, target) => op.nll_loss(x, target, unweighted(w, p).ignore_index, p.reduction);
 op.CrossEntropyLoss = (w, p, x, target) =>
   op.cross_entropy(x, target, unweighted(w, p).ignore_index, p.reduction, p.label_smoothing);
+const addedShares = (list) => {
+  const most = Math.max(...list);
+  return Number.isFinite(most) ? most + Math.log(list.reduce((sum, v) => sum + Math.exp(v - most), 0)) : most;
+};
+const ctcOf = (scores, labels, blank) => {
+  const spelled = [blank, ...labels.flatMap((label) => [label, blank])];
+  let ways = spelled.map((label, at) => (at < 2 ? scores[0][label] : -Infinity));
+  for (const line of scores.slice(1)) {
+    ways = spelled.map((label, at) => {
+      const before = [ways[at], ways[at - 1] ?? -Infinity];
+      if (at > 1 && label !== blank && label !== spelled[at - 2]) before.push(ways[at - 2]);
+      return addedShares(before) + line[label];
+    });
+  }
+  return -addedShares(ways.slice(-2));
+};
+op.ctc_loss = (x, targets, times, lengths, blank, reduction, zeroInfinity) => {
+  const single = x.shape.length === 2;
+  const [batch, classes] = single ? [1, x.shape[1]] : x.shape.slice(1);
+  const listOf = (y) => (y?.data ? [...flat(y)] : [y].flat().map(Number));
+  const [data, labels, spans, wanted] = [flat(x), listOf(targets), listOf(times), listOf(lengths)];
+  const together = targets.shape.length === 1 && !single;
+  const losses = range(batch).map((at) => {
+    const start = together ? wanted.slice(0, at).reduce((a, b) => a + b, 0) : (at * labels.length) / batch;
+    const row = labels.slice(start, start + wanted[at]);
+    const fits = row.length === wanted[at] && spans[at] <= x.shape[0] && row.every((n) => n >= 0 && n < classes);
+    if (!fits) refuse("lengths or labels that do not fit");
+    const scores = range(spans[at]).map((t) => Array.from(data.subarray((t * batch + at) * classes, (t * batch + at + 1) * classes)));
+    const loss = ctcOf(scores, row, blank);
+    return zeroInfinity && !Number.isFinite(loss) ? 0 : loss;
+  });
+  const sum = (list) => list.reduce((a, b) => a + b, 0);
+  if (reduction === "none") return nd(single ? [] : [batch], FLOAT, Float64Array.from(losses));
+  return arr(Object(reduction === "sum" ? sum(losses) : sum(losses.map((loss, at) => loss / Math.max(wanted[at], 1))) / batch));
+};

@@ -155,3 +155,45 @@ def _unweighted(w: Any, p: Params) -> Params:
     if w:
         raise Unsupported("a loss with weights")
     return p
+
+
+def _ctc(scores: Array, labels: list[int], blank: int) -> float:
+    """Minus the logarithm of the share of all ways [time, classes] that spell the labels, with blanks between them."""
+    spelled = [blank]
+    for label in labels:
+        spelled += [label, blank]
+    ways = np.full(len(spelled), -np.inf)
+    ways[:2] = scores[0, spelled[:2]]
+    for line in scores[1:]:
+        before = [ways, np.concatenate([[-np.inf], ways[:-1]])]
+        skips = np.array([at > 1 and spelled[at] not in (blank, spelled[at - 2]) for at in range(len(spelled))])
+        before.append(np.where(skips, np.concatenate([[-np.inf, -np.inf], ways])[: len(ways)], -np.inf))
+        ways = np.logaddexp.reduce(before, axis=0) + line[spelled]
+    return -float(np.logaddexp.reduce(ways[-2:]))
+
+
+@operation("ctc_loss")
+def ctc_loss(
+    log_probs: Array, targets: Array, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """The connectionist temporal classification loss of [time, batch, classes] (or [time, classes]) against labels.
+
+    Raises Unsupported for lengths and labels that torch refuses.
+    """
+    single = log_probs.ndim == 2
+    scores = real(log_probs[:, None] if single else log_probs)
+    times, wanted = (np.asarray(lengths).reshape(-1).astype(int) for lengths in (input_lengths, target_lengths))
+    starts = np.cumsum([0, *wanted]) if targets.ndim == 1 and not single else None
+    losses = []
+    for at in range(scores.shape[1]):
+        row = targets.reshape(-1)[starts[at] :] if starts is not None else targets.reshape(scores.shape[1], -1)[at]
+        labels = row[: wanted[at]].tolist()
+        if times[at] > len(scores) or len(labels) < wanted[at] or not all(0 <= n < scores.shape[2] for n in labels):
+            raise Unsupported("lengths or labels that do not fit")
+        losses.append(_ctc(scores[: times[at], at], labels, blank))
+    result = np.array(losses)
+    result = np.where(np.isinf(result), 0.0, result) if zero_infinity else result
+    if reduction == "mean":
+        return np.mean(result / np.maximum(wanted, 1))
+    return np.sum(result) if reduction == "sum" else result[0] if single else result

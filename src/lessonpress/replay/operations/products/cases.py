@@ -72,4 +72,12 @@ CASES: list[Case | LayerCase] = [
     layer(nn.Linear, X, in_features=4, out_features=3, bias=False),
     layer(nn.Bilinear, X, floats(2, 3, 2), in1_features=4, in2_features=2, out_features=3),
     layer(nn.Embedding, IDS, num_embeddings=6, embedding_dim=3),
+    *[case("embedding_bag", IDS, floats(6, 3), mode=mode) for mode in ("sum", "mean", "max")],
+    *[case("embedding_bag", IDS.flatten(), floats(6, 3), torch.tensor([0, 2, 2, 7]), mode=mode, padding_idx=pad)
+      for mode in ("sum", "mean", "max") for pad in (None, int(IDS[0, 0]))],
+    case("embedding_bag", IDS, floats(6, 3), mode="sum", per_sample_weights=floats(2, 5, seed=4)),
+    case("embedding_bag", IDS.flatten(), floats(6, 3), torch.tensor([0, 4, 10]), include_last_offset=True),
+    *[layer(nn.EmbeddingBag, IDS.flatten(), torch.tensor([0, 3]), num_embeddings=6, embedding_dim=3, mode=mode)
+      for mode in ("sum", "mean", "max")],
+    layer(nn.EmbeddingBag, IDS, num_embeddings=6, embedding_dim=3, padding_idx=2),
 ]

@@ -1,4 +1,5 @@
 // Affine maps, products of matrices, and look-ups.
+import { recomputed } from "../creation/explain.js";
 import { EXPLAIN, numberOf, products, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 import { distance, lengthOf, listed } from "../reductions/explain.js";
@@ -94,3 +95,5 @@ EXPLAIN.cdist = ([a, b, p], place) => {
   const [lead, [i, j]] = [place.slice(0, -2), place.slice(-2)];
   return distance(counted(a.shape[a.shape.length - 1], (k) => [spread(a, [...lead, i, k]), spread(b, [...lead, j, k])]), p);
 };
+EXPLAIN.embedding_bag = recomputed("The sum, mean or maximum of this column over the rows of the table that the ids of the bag name.");
+EXPLAIN.EmbeddingBag = recomputed("The sum, mean or maximum of this column over the rows of the table that the ids of the bag name.");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -192,3 +193,41 @@ def Bilinear(w: Weights, p: Params, input1: Array, input2: Array) -> Any:
 def Embedding(w: Weights, p: Params, input: Array) -> Any:
     """`embedding` with the module's weights."""
     return embedding(input, w["weight"], max_norm=p["max_norm"], norm_type=p["norm_type"])
+
+
+@operation("embedding_bag")
+def embedding_bag(
+    input: Array, weight: Array, offsets: Any = None, max_norm: Any = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: Any = None,
+) -> Any:  # fmt: skip
+    """The sum, mean or maximum of the rows that each bag of ids names; an empty bag gives zeros.
+
+    Raises Unsupported for `max_norm`, which writes into the weights, and for ids that there are not.
+    """
+    if max_norm is not None or np.any((input < 0) | (input >= len(weight))):
+        raise Unsupported("ids without a row, or max_norm")
+    if offsets is None:
+        bags = [range(at * input.shape[1], (at + 1) * input.shape[1]) for at in range(len(input))]
+    else:
+        ends = [*offsets.tolist(), *([] if include_last_offset else [input.size])]
+        bags = [range(start, end) for start, end in pairwise(ends)]
+    ids = input.reshape(-1)
+    shares = np.ones(ids.size) if per_sample_weights is None else per_sample_weights.reshape(-1)
+    padding = None if padding_idx is None else padding_idx % len(weight)
+    out = np.zeros((len(bags), weight.shape[1]))
+    for at, bag in enumerate(bags):
+        kept = [i for i in bag if ids[i] != padding]
+        rows = weight[ids[kept]] * shares[kept, None]
+        if kept:
+            out[at] = rows.max(0) if mode == "max" else rows.sum(0) / (len(kept) if mode == "mean" else 1)
+    return out
+
+
+@layer(mode="mean", max_norm=None, include_last_offset=False, padding_idx=None)
+def EmbeddingBag(w: Weights, p: Params, input: Array, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    """`embedding_bag` with the module's weights."""
+    return embedding_bag(
+        input, w["weight"], offsets, p["max_norm"], mode=p["mode"], per_sample_weights=per_sample_weights,
+        include_last_offset=p["include_last_offset"], padding_idx=p["padding_idx"],
+    )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from torch import nn
+from typing import Any
 
-from lessonpress.replay.operations.torch_cases import Case, LayerCase, Params, Z, floats, layer
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
+
+from lessonpress.replay.operations.torch_cases import Case, LayerCase, Params, Z, case, floats, layer
 
 SEQUENCE, STEP = floats(3, 5, 4), floats(3, 4)
 
@@ -17,6 +21,32 @@ LAYOUTS: list[Params] = [
     {"bias": False},
     {"num_layers": 2, "bidirectional": True, "batch_first": True},
 ]
+
+LENGTHS = torch.tensor([2, 3, 1, 3, 2])
+PACKED = pack_padded_sequence(SEQUENCE, LENGTHS, enforce_sorted=False)
+
+
+class PackedCase(LayerCase):
+    """A recurrent layer that is given a packed sequence, as its parts."""
+
+    @property
+    def op(self) -> str:
+        """The row's name."""
+        return f"Packed{type(self.module).__name__}"
+
+    def expected(self) -> Any:
+        """What the module gives for the packed sequence, in parts."""
+        data, sizes, order, back, *state = self.args
+        with torch.no_grad():
+            out, last = self.module(PackedSequence(data, sizes, order, back), *state)
+        return [*out, *(last if isinstance(last, tuple) else [last])]
+
+
+def packed(cls: type[nn.Module], *state: Any, **params: Any) -> PackedCase:
+    """One call of a module with a packed sequence."""
+    made = layer(cls, *PACKED, *state, **params)
+    return PackedCase(made.params, made.module, made.args)
+
 
 CASES: list[Case | LayerCase] = [
     *[layer(cls, SEQUENCE, **SIZES, **options) for cls in (nn.RNN, nn.GRU, nn.LSTM) for options in LAYOUTS],
@@ -35,4 +65,12 @@ CASES: list[Case | LayerCase] = [
     layer(nn.RNNCell, STEP, floats(3, 6), **SIZES),
     layer(nn.GRUCell, STEP, floats(3, 6), **SIZES),
     layer(nn.LSTMCell, STEP, (floats(3, 6), floats(3, 6, seed=9)), **SIZES),
+    *[packed(cls, **SIZES, num_layers=layers, bidirectional=layers > 1)
+      for cls in (nn.RNN, nn.GRU, nn.LSTM) for layers in (1, 2)],
+    packed(nn.GRU, floats(1, 5, 6), **SIZES, batch_first=True),
+    packed(nn.LSTM, (floats(1, 5, 6), floats(1, 5, 6, seed=4)), **SIZES),
+    *[case("_pack_padded_sequence", x, torch.tensor(lengths), first, oracle=torch._VF._pack_padded_sequence)
+      for x, lengths, first in ((SEQUENCE, [3, 3, 2, 1, 1], False), (SEQUENCE, [5, 2, 2], True))],
+    *[case("_pad_packed_sequence", PACKED.data, PACKED.batch_sizes, first, 0.5, total,
+           oracle=torch._VF._pad_packed_sequence) for first in (True, False) for total in (-1, 4)],
 ]

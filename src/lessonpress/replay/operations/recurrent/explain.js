@@ -1,4 +1,5 @@
 // Recurrent cells, gate by gate.
+import { recomputed } from "../creation/explain.js";
 import { EXPLAIN, numberOf, products, ref, tensorAt } from "#page/explain.js";
 import { atPlace, counted } from "#page/numbers.js";
 import { live, now } from "#page/state.js";
@@ -99,3 +100,9 @@ EXPLAIN.RNNCell = cellOf(rnnUnit);
 EXPLAIN.GRU = layerOf(gruUnit);
 EXPLAIN.RNN = layerOf(rnnUnit);
 EXPLAIN.LSTM = layerOf(lstmUnit, true);
+const packedRule = recomputed("Each sequence is taken through the recurrent layer by itself; what it gives stands where its inputs stood.");
+EXPLAIN.PackedRNN = packedRule;
+EXPLAIN.PackedGRU = packedRule;
+EXPLAIN.PackedLSTM = packedRule;
+EXPLAIN._pack_padded_sequence = recomputed("The first elements of all sequences, then their second ones, and so on, without the padding.");
+EXPLAIN._pad_packed_sequence = recomputed("Packed sequences apart again, with padding behind their ends.");

@@ -10,7 +10,7 @@ import numpy as np
 from lessonpress.replay.operations.activations.kernels import sigmoid
 from lessonpress.replay.operations.kinds import Array, Unsupported
 from lessonpress.replay.operations.products.kernels import linear
-from lessonpress.replay.operations.table import layer
+from lessonpress.replay.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
 Params = Mapping[str, Any]
@@ -138,3 +138,73 @@ def GRUCell(w: Weights, p: Params, input: Array, hx: Array | None = None) -> Any
 def LSTMCell(w: Weights, p: Params, input: Array, hx: Any = None) -> Any:
     """The next states h and c, each [batch, hidden]."""
     return _cell(_lstm, w, p, input, None if hx is None else list(hx), 2)
+
+
+@operation("_pack_padded_sequence")
+def _pack_padded_sequence(input: Array, lengths: Array, batch_first: bool) -> Any:
+    """The first elements of all sequences, then the second ones …, [sum of lengths, …], and how many there are of each.
+
+    Raises Unsupported for lengths that are not sorted from the longest down, or below 1.
+    """
+    xs = np.swapaxes(input, 0, 1) if batch_first else input
+    if np.any(np.diff(lengths) > 0) or lengths.min() < 1 or lengths.max() > len(xs):
+        raise Unsupported("lengths that are not sorted, below 1 or beyond the input")
+    sizes = np.array([np.count_nonzero(lengths > t) for t in range(int(lengths[0]))])
+    return np.concatenate([xs[t, :size] for t, size in enumerate(sizes)]), sizes
+
+
+@operation("_pad_packed_sequence")
+def _pad_packed_sequence(
+    data: Array, batch_sizes: Array, batch_first: bool, padding_value: float, total_length: int | None
+) -> Any:  # fmt: skip
+    """Packed sequences with padding behind their ends, and their lengths."""
+    longest = max(len(batch_sizes), total_length or 0)
+    padded = np.full((longest, int(batch_sizes[0]), *data.shape[1:]), float(padding_value))
+    start = 0
+    for t, size in enumerate(batch_sizes):
+        padded[t, :size] = data[start : start + size]
+        start += int(size)
+    lengths = np.array([np.count_nonzero(batch_sizes > at) for at in range(int(batch_sizes[0]))])
+    return np.swapaxes(padded, 0, 1) if batch_first else padded, lengths
+
+
+def _packed(
+    kernel: Callable[..., Any], states: int, w: Weights, p: Params, data: Array, batch_sizes: Array, order: Any,
+    back: Any, hx: Any,
+) -> Any:  # fmt: skip
+    """A recurrent layer on packed sequences: each sequence by itself, and its outputs where its inputs stood."""
+    starts = np.cumsum([0, *batch_sizes])
+    given = [] if hx is None else [hx] if states == 1 else list(hx)
+    given = [part if order is None else part[:, order] for part in given]
+    outputs: Array | None = None
+    finals: list[list[Array]] = [[] for _ in range(states)]
+    for at in range(int(batch_sizes[0])):
+        places = [int(starts[t]) + at for t, size in enumerate(batch_sizes) if size > at]
+        first = [part[:, at] for part in given]
+        state = [first if states > 1 else first[0]] if first else []
+        out, last = kernel(w, {**p, "batch_first": False}, data[places], *state)
+        outputs = np.zeros((len(data), out.shape[-1])) if outputs is None else outputs
+        outputs[places] = out
+        for kept, part in zip(finals, last if states > 1 else [last], strict=True):
+            kept.append(part)
+    ends = [np.stack(kept, axis=1) for kept in finals]
+    ends = [part if back is None else part[:, back] for part in ends]
+    return [outputs, batch_sizes, order, back, ends if states > 1 else ends[0]]
+
+
+@layer(**_OPTIONS, nonlinearity="tanh")
+def PackedRNN(w: Weights, p: Params, data: Array, sizes: Array, order: Any, back: Any, hx: Any = None) -> Any:
+    """`RNN` on a packed sequence."""
+    return _packed(RNN, 1, w, p, data, sizes, order, back, hx)
+
+
+@layer(**_OPTIONS)
+def PackedGRU(w: Weights, p: Params, data: Array, sizes: Array, order: Any, back: Any, hx: Any = None) -> Any:
+    """`GRU` on a packed sequence."""
+    return _packed(GRU, 1, w, p, data, sizes, order, back, hx)
+
+
+@layer(**_OPTIONS)
+def PackedLSTM(w: Weights, p: Params, data: Array, sizes: Array, order: Any, back: Any, hx: Any = None) -> Any:
+    """`LSTM` on a packed sequence."""
+    return _packed(LSTM, 2, w, p, data, sizes, order, back, hx)

@@ -76,6 +76,11 @@ CASES: list[Case | LayerCase] = [
     case("var_mean", X, False),
     case("diff", X),
     case("diff", X, 2, 1),
+    *[case(name, x, dim) for name in ("cummax", "cummin") for x in (X, N, ODD.reshape(2, 5)) for dim in (0, -1)],
+    *[case("logcumsumexp", x, 1) for x in (X, ODD.reshape(2, 5))],
+    case("unique", N),
+    case("unique", N, return_inverse=True, return_counts=True),
+    *[case("all_finite", x, oracle=lambda x: x.isfinite().all()) for x in (X, N, ODD)],
     case("normalize", X, dim=-1),
     case("normalize", X, p=1.0, dim=1),
 ]

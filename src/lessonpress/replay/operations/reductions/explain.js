@@ -1,4 +1,5 @@
 // Reductions: the elements that one result is made of.
+import { recomputed } from "../creation/explain.js";
 import { EXPLAIN, numberOf, products, ref, spread, sumOf } from "#page/explain.js";
 import { counted, placeOf, sizeOf } from "#page/numbers.js";
 import { lineAlong } from "../activations/explain.js";
@@ -177,3 +178,8 @@ const alike = (f) => ([a, b, ...settings]) => {
 };
 EXPLAIN.equal = alike((a, b) => a === b);
 EXPLAIN.allclose = alike((a, b, rtol, atol, nan) => a === b || Math.abs(a - b) <= atol + rtol * Math.abs(b) || (nan && Number.isNaN(a) && Number.isNaN(b)));
+EXPLAIN.all_finite = recomputed("Whether every element is a finite number.");
+EXPLAIN.cummax = recomputed("The largest element up to here along the axis, and where it stands.");
+EXPLAIN.cummin = recomputed("The smallest element up to here along the axis, and where it stands.");
+EXPLAIN.logcumsumexp = recomputed("The logarithm of the sum of the exponentials of all elements up to here.");
+EXPLAIN.unique = recomputed("The elements that differ, in order; where each element stands among them; how often each occurs.");

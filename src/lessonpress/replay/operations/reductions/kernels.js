@@ -2,7 +2,7 @@
 import { largest, total } from "../activations/kernels.js";
 import { real, same } from "../elementwise/kernels.js";
 import {
-  BOOL, FLOAT, INT, along, broadcast, commonShape, kindNamed, op, range, reduce, refuse,
+  BOOL, FLOAT, INT, along, broadcast, commonShape, flat, kindNamed, nd, op, range, reduce, refuse,
 } from "../interpreter.js";
 
 const summed = (x, dtype) => (dtype ? kindNamed(dtype) : Math.max(x.kind, INT));
@@ -60,6 +60,7 @@ op.cosine_similarity = (x1, x2, dim, eps) => {
 };
 op.pairwise_distance = (x1, x2, p, eps, keepdim) =>
   reduce(real((a, b) => a - b + eps, x1, x2), -1, keepdim, FLOAT, (line) => lineNorm(line, p));
+op.all_finite = (x) => reduce(x, null, false, BOOL, (line) => +line.every(Number.isFinite));
 op.all = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.every((v) => v !== 0));
 op.any = (x, dim, keepdim) => reduce(x, dim, keepdim, BOOL, (line) => +line.some((v) => v !== 0));
 op.count_nonzero = (x, dim) => reduce(x, dim, false, INT, (line) => line.filter((v) => v !== 0).length);
@@ -76,8 +77,36 @@ op.diff = (x, n, dim) => {
 };
 op.cumprod = (x, dim, dtype) => along(x, dim, summed(x, dtype), (line) => running(line, (a, b) => a * b));
 
+const bestSoFar = (x, dim, beats) => {
+  const places = (line) => {
+    const out = [0];
+    for (let i = 1; i < line.length; i++) {
+      const held = line[out[i - 1]];
+      out.push(Number.isNaN(line[i]) || (!Number.isNaN(held) && beats(line[i], held)) ? i : out[i - 1]);
+    }
+    return out.slice(0, line.length);
+  };
+  return [along(x, dim, x.kind, (line) => places(line).map((i) => line[i])), along(x, dim, INT, places)];
+};
+op.cummax = (x, dim) => bestSoFar(x, dim, (a, b) => a >= b);
+op.cummin = (x, dim) => bestSoFar(x, dim, (a, b) => a <= b);
+const addedLogs = (a, b) => {
+  const most = Math.max(a, b);
+  return Number.isFinite(most) ? most + Math.log1p(Math.exp(Math.min(a, b) - most)) : most;
+};
+op.logcumsumexp = (x, dim) => along(x, dim, FLOAT, (line) => running(line, addedLogs));
+op.unique = (x, sorted, inverse, counts, dim) => {
+  if (dim !== null) refuse("unique along an axis");
+  const numbers = [...flat(x)];
+  const values = [...new Set(numbers)].sort((a, b) => a - b);
+  const parts = [nd([values.length], x.kind, Float64Array.from(values))];
+  if (inverse) parts.push(nd(x.shape, INT, Float64Array.from(numbers, (v) => values.indexOf(v))));
+  if (counts) parts.push(nd([values.length], INT, Float64Array.from(values, (v) => numbers.filter((w) => w === v).length)));
+  return parts.length > 1 ? parts : parts[0];
+};
+
 // The places that sort a line, equals in their old order, NaN as the largest.
-const sorting = (line, descending) => {
+export const sorting = (line, descending) => {
   const compare = (a, b) => (Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b || 0);
   const places = Float64Array.from(line, (_, i) => i);
   return places.sort((i, j) => (line[i] === line[j] ? i - j : (descending ? -1 : 1) * compare(line[i], line[j]) || i - j));

@@ -10,7 +10,9 @@ from lessonpress.replay.operations.elementwise.kernels import dtype_or
 from lessonpress.replay.operations.kinds import Array, Unsupported, axes, axis, real
 from lessonpress.replay.operations.table import ALIASES, Rewritten, operation, rewrite
 
-ALIASES.update(linalg_vector_norm="vector_norm")
+ALIASES.update(
+    linalg_vector_norm="vector_norm", _is_all_true="all", _is_any_true="any", is_all_true="all", is_any_true="any",
+)  # fmt: skip
 
 
 def _lines(x: Array, dim: Any) -> tuple[Array, tuple[int, ...]]:
@@ -224,6 +226,12 @@ def all_of(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
     return np.all(input, axis=_at(input, dim), keepdims=keepdim)
 
 
+@operation("all_finite")
+def all_finite(input: Array) -> Any:
+    """Whether no element is NaN or infinite; torch has no such operation, but others of its operations ask for it."""
+    return np.all(np.isfinite(input))
+
+
 @operation("any")
 def any_of(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether any element along `dim` is true or not zero."""
@@ -261,6 +269,49 @@ def diff(input: Array, n: int = 1, dim: int = -1) -> Any:
 def cumprod(input: Array, dim: int, *, dtype: str | None = None) -> Any:
     """The running product along `dim`."""
     return np.cumprod(input, axis=axis(dim, input.ndim), dtype=_summed(input, dtype)).reshape(input.shape)
+
+
+def _best_so_far(input: Array, dim: int, beats: Any) -> Any:
+    """The best element up to each place along `dim`, and its last place; NaN beats all."""
+    lines = np.moveaxis(np.atleast_1d(input), axis(dim, max(input.ndim, 1)), -1)
+    best, places = lines.copy(), np.zeros(lines.shape, dtype=np.int64)
+    for at in range(1, lines.shape[-1]):
+        held, new = best[..., at - 1], lines[..., at]
+        wins = np.isnan(new) | (beats(new, held) & ~np.isnan(held))
+        best[..., at] = np.where(wins, new, held)
+        places[..., at] = np.where(wins, at, places[..., at - 1])
+    return [np.moveaxis(part, -1, axis(dim, max(input.ndim, 1))).reshape(input.shape) for part in (best, places)]
+
+
+@operation("cummax")
+def cummax(input: Array, dim: int) -> Any:
+    """The largest element so far along `dim`, and its place."""
+    return _best_so_far(input, dim, np.greater_equal)
+
+
+@operation("cummin")
+def cummin(input: Array, dim: int) -> Any:
+    """The smallest element so far along `dim`, and its place."""
+    return _best_so_far(input, dim, np.less_equal)
+
+
+@operation("logcumsumexp")
+def logcumsumexp(input: Array, dim: int) -> Any:
+    """The logarithm of the running sum of exponentials along `dim`."""
+    return np.logaddexp.accumulate(real(input), axis=axis(dim, input.ndim)) if input.ndim else real(input)
+
+
+@operation("unique")
+def unique(
+    input: Array, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:  # fmt: skip
+    """The different elements in order, with each element's place among them and how often each occurs, if asked."""
+    if dim is not None:
+        raise Unsupported("unique along an axis")
+    values, inverse, counts = np.unique(input, return_inverse=True, return_counts=True)
+    parts = [values, inverse.reshape(input.shape) if return_inverse else None, counts if return_counts else None]
+    kept = [part for part in parts if part is not None]
+    return kept if len(kept) > 1 else kept[0]
 
 
 def _order(input: Array, dim: int, descending: bool) -> Array:

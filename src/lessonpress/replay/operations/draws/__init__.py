@@ -1,0 +1,1 @@
+"""A family of operations; its files are named in operations/__init__.py."""

@@ -1,0 +1,92 @@
+"""What torch computes on the way back through a model: the derivative of each operation, times what arrives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lessonpress.replay.operations.elementwise.kernels import erf
+from lessonpress.replay.operations.kinds import Array, Unsupported, axis, sized
+from lessonpress.replay.operations.table import operation
+
+
+@operation("tanh_backward")
+def tanh_backward(grad_output: Array, output: Array) -> Any:
+    """`g (1 - y y)` for y = tanh(x)."""
+    return grad_output * (1 - output * output)
+
+
+@operation("sigmoid_backward")
+def sigmoid_backward(grad_output: Array, output: Array) -> Any:
+    """`g y (1 - y)` for y = sigmoid(x)."""
+    return grad_output * (1 - output) * output
+
+
+@operation("threshold_backward")
+def threshold_backward(grad_output: Array, self: Array, threshold: float) -> Any:
+    """`g` where x is above the threshold, else 0."""
+    return np.where(self > threshold, grad_output, 0.0)
+
+
+@operation("silu_backward")
+def silu_backward(grad_output: Array, self: Array) -> Any:
+    """The derivative of `x sigmoid(x)`."""
+    share = 1 / (1 + np.exp(-self))
+    return grad_output * share * (1 + self * (1 - share))
+
+
+@operation("gelu_backward")
+def gelu_backward(grad_output: Array, self: Array, *, approximate: str = "none") -> Any:
+    """The derivative of `x Φ(x)`."""
+    if approximate != "none":
+        raise Unsupported("the derivative of the approximate gelu")
+    return grad_output * (0.5 * (1 + erf(self / np.sqrt(2))) + self * np.exp(-self * self / 2) / np.sqrt(2 * np.pi))
+
+
+@operation("mse_loss_backward")
+def mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: str = "mean") -> Any:
+    """`2 (x - y) g`, divided by the number of elements under `mean`."""
+    return 2 * (self - target) * grad_output / (self.size if reduction == "mean" else 1)
+
+
+@operation("_softmax_backward_data")
+def _softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: Any = None) -> Any:
+    """`y (g - Σ g y)` for y = softmax(x)."""
+    total = (grad_output * output).sum(axis=axis(dim, output.ndim), keepdims=True)
+    return output * (grad_output - total)
+
+
+@operation("_log_softmax_backward_data")
+def _log_softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: Any = None) -> Any:
+    """`g - exp(y) Σ g` for y = log_softmax(x)."""
+    return grad_output - np.exp(output) * grad_output.sum(axis=axis(dim, output.ndim), keepdims=True)
+
+
+@operation("select_backward")
+def select_backward(grad_output: Array, input_sizes: Any, dim: int, index: int) -> Any:
+    """Zeros, with `g` at one place of an axis."""
+    out = np.zeros(sized(input_sizes))
+    np.moveaxis(out, dim, 0)[index] = grad_output
+    return out
+
+
+@operation("slice_backward")
+def slice_backward(grad_output: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
+    """Zeros, with `g` in a stretch of an axis."""
+    out = np.zeros(sized(input_sizes))
+    np.moveaxis(out, dim, 0)[start:end:step] = np.moveaxis(grad_output, dim, 0)
+    return out
+
+
+@operation("embedding_dense_backward")
+def embedding_dense_backward(
+    grad_output: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:  # fmt: skip
+    """The rows of `g` added up at the ids that they belong to."""
+    if scale_grad_by_freq:
+        raise Unsupported("gradients divided by how often an id occurs")
+    out = np.zeros((num_weights, grad_output.shape[-1]))
+    kept = indices.reshape(-1) != padding_idx
+    np.add.at(out, indices.reshape(-1)[kept], grad_output.reshape(-1, grad_output.shape[-1])[kept])
+    return out

@@ -1,0 +1,1 @@
+"""Linear algebra on small matrices: systems of equations, inverses, determinants, Cholesky factors, powers."""
