@@ -1,4 +1,4 @@
-"""The folder of kept servers: it goes with its process, and one that was killed leaves nothing for long."""
+"""Folders that workers read go with their process; one that was killed leaves nothing for long, processes neither."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress.sandbox import scratch_dirs
+from lessonpress.core.settings import Limits
+from lessonpress.sandbox import child, scratch_dirs
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +85,33 @@ def test_another_users_folder_stays(place: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "getuid", lambda: uid + 1)
     scratch_dirs.sweep()
     assert folder.exists()
+
+
+def test_a_process_of_bubblewrap_that_waits_for_ever_is_ended(place: Path) -> None:
+    """Its outer one was killed together with the publisher: the next one ends it."""
+    old, living = left(place, ended()), left(place, os.getpid())
+    waits = ["-c", "import time; time.sleep(60)"]
+    stuck, other, shell = (
+        subprocess.Popen([name, *waits, "--ro-bind", str(folder)], executable=sys.executable)
+        for name, folder in (("/usr/bin/bwrap", old / "deep"), ("bwrap", living), ("sh", old))
+    )
+    try:
+        scratch_dirs.sweep()
+        assert stuck.wait(10) == -9
+        assert (other.poll(), shell.poll()) == (None, None)
+    finally:
+        for process in (stuck, other, shell):
+            process.kill()
+            process.wait()
+
+
+def test_bubblewrap_decides_itself_when_to_die_with_its_parent(place: Path) -> None:
+    """Killed before it lets its inner process begin, it would leave that one waiting; anything else dies at once."""
+    asks = "import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value, flush=True)"
+    for alone, signal in ((True, "9"), (False, "0")):
+        reads, writes = os.pipe()
+        with child.start([sys.executable, "-c", asks], place, Limits(), writes, writes, alone=alone) as process:
+            os.close(writes)
+            process.wait(30)
+        with open(reads) as output:
+            assert output.read().strip() == signal

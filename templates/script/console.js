@@ -4,7 +4,7 @@ import { explain } from "./explain.js";
 import { caseData, compute, figureNow, metricNow, move } from "./machine.js";
 import { selfTest } from "./sliders.js";
 import { follow } from "./selection.js";
-import { computing, live, now, portName } from "./state.js";
+import { live, now, portName } from "./state.js";
 
 globalThis.lesson = {
   run(id, inputs = {}) {
@@ -12,14 +12,10 @@ globalThis.lesson = {
       const x = caseData(id).inputs[name];
       return [name, nd(x.shape, x.kind, Float64Array.from([numbers].flat(Infinity)))];
     });
-    try {
-      const values = compute(id, Object.fromEntries(shaped));
-      const figures = (kind) => live[kind].map((_, at) => figureNow(kind, at, values)?.numbers ?? null);
-      const metrics = live.metrics.map((_, at) => metricNow(at, values)?.value ?? null);
-      return { matrices: figures("matrices"), vectors: figures("vectors"), metrics };
-    } finally {
-      computing.takeWay(now.id);
-    }
+    const values = compute(id, Object.fromEntries(shaped));
+    const figures = (kind) => live[kind].map((_, at) => figureNow(kind, at, values)?.numbers ?? null);
+    const metrics = live.metrics.map((_, at) => metricNow(at, values)?.value ?? null);
+    return { matrices: figures("matrices"), vectors: figures("vectors"), metrics };
   },
   cases: Object.keys(live.cases),
   input: (id, name) => Array.from(flat(caseData(id).inputs[name])),

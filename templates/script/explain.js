@@ -137,7 +137,7 @@ const inputsOf = (step) => {
 /** @type {Record<string, string>} */
 export const GIVEN = {
   input: "This number is given: it is an input of the run.",
-  buffer: "This number is kept by the model (a buffer): no weight, and nothing is learned in it.",
+  buffer: "This number is a buffer: kept by the model, and not learned.",
   param: "This number is a weight: drawn when the model was built, or set by the case. It is kept in weights.safetensors.",
 };
 const attempt = (act) => {
@@ -159,6 +159,6 @@ export const explain = ({ port, at }) => {
   const explanation = attempt(() => explanationOf(step)(argument(step.args), placeOf(at, now.values[port].shape), out, step));
   const inputs = inputsOf(step);
   if (explanation && close(explanation.value, numberOf({ port, at }))) return { ...explanation, inputs, whole: false };
-  const says = `The page computes ${step.op} as a whole and does not write out its single cells. It reads:`;
+  const says = `The page computes ${step.op} as a whole. It reads:`;
   return { blocks: [{ says }], value: numberOf({ port, at }), inputs, whole: true };
 };

@@ -26,7 +26,7 @@ export const caseData = (id) => {
 };
 export const compute = (id, inputs, slots) => {
   const recorded = caseData(id);
-  computing.takeWay(id);
+  live.takeWay?.(id);
   return runProgram(live.program, { ...recorded.inputs, ...inputs }, recorded.tensors, slots);
 };
 export const inputOf = (name) => now.inputs?.[name] ?? caseData(now.id).inputs[name];

@@ -7,10 +7,10 @@ import { button, make, one } from "./dom.js";
 import { largestOf } from "./figures.js";
 import { caseData, compute, enter, figureNow, inputOf, metricNow, move } from "./machine.js";
 import { counted, numeric, placeOf, short, sizeOf } from "./numbers.js";
-import { computing, live, now, watchers } from "./state.js";
+import { live, now, watchers } from "./state.js";
 
 const KNOBS = 64; // sliders that are offered for one input
-const knobs = []; // each shows one element of an input and says when it was moved
+export const knobs = []; // each shows one element of an input and says when it was moved
 let due = false;
 let wanted = null;
 const problem = make("p", { className: "problem", role: "alert" });
@@ -124,28 +124,20 @@ export const selfTest = () => {
     const figures = sections.filter((figure) => !figure.closest(".case") || keyOf(figure).id === id);
     return [...figures.flatMap((figure) => figureDistances(figure, values)), ...metricDistances(id, values)];
   });
-  computing.takeWay(now.id);
   return { most: distances.reduce((most, distance) => Math.max(most, distance), 0), count: distances.length };
 };
 const testWords = ({ most, count }) => `Self-test: this page recomputed ${count} recorded numbers; the largest difference is ${most ? most.toExponential(1) : "0"}.`;
-const panels = make("div");
-// The sliders for the inputs of the case that is shown.
-export const fillPanels = () => {
-  const first = live.control?.inputs ?? [];
-  const others = Object.keys(caseData(now.id).inputs).filter((name) => !first.includes(name) && sizeOf(inputOf(name).shape) <= KNOBS);
-  knobs.length = 0;
-  panels.replaceChildren(...first.map((name) => panelOf(name, { sliding: true })));
-  if (others.length) panels.append(make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => make("fieldset", {}, make("legend", {}, name), panelOf(name, { sliding: inputOf(name).kind === FLOAT })))));
-};
 export const startPlay = () => {
   if (!live || !example) return;
   enter(caseNow() ?? now.id);
-  fillPanels();
+  const first = live.control?.inputs ?? [];
+  const others = Object.keys(caseData(now.id).inputs).filter((name) => !first.includes(name) && sizeOf(inputOf(name).shape) <= KNOBS);
   const status = make("p", { className: "status", role: "status" });
   const back = button("Back to the record", () => { choose(caseNow()); choices.find((choice) => choice.checked)?.focus(); }, { className: "plain-button" });
   const play = make("section", { className: "play", "aria-labelledby": "play-title" },
-    make("h3", { id: "play-title" }, live.control ? `Move it: ${live.control.label}` : "Move the inputs"),
-    panels,
+    make("h3", { id: "play-title" }, first.length ? `Move it: ${live.control.label}` : "Move the inputs"),
+    first.map((name) => panelOf(name, { sliding: true })),
+    others.length ? make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => make("fieldset", {}, make("legend", {}, name), panelOf(name, { sliding: inputOf(name).kind === FLOAT })))) : null,
     problem,
     make("div", { className: "state-line" }, status, back),
   );

@@ -15,7 +15,6 @@ export const watchers = [];
  * @property {(kind: string, at: number) => { numbers: number[], shape: number[], whole: boolean } | null} figure
  * @property {(at: number) => { value: number, whole: boolean } | null} metric
  * @property {(kind: string, at: number, element: number) => { port: string, at: number } | null} origin
- * @property {(id: string) => void} takeWay let `live` be what a case was run with; ways.js does, where there are several
  */
 /** @type {Computing} */
 export const computing = {
@@ -23,7 +22,6 @@ export const computing = {
   figure: () => null,
   metric: () => null,
   origin: () => null,
-  takeWay: () => {},
 };
 // Ports and names: "7:1.0" is an output of call 7; a step has a layer.
 export const stepOf = {};

@@ -6,14 +6,13 @@ import functools
 import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from lessonpress import sandbox
-from lessonpress.core import canonical_json, clock
+from lessonpress.core import canonical_json, clock, git
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
@@ -137,9 +136,4 @@ def read_commit() -> str | None:
 
 @functools.cache
 def _read_commit_of(folder: Path) -> str | None:
-    try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=10,
-                              check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None if done.returncode == 0 else None
+    return git.read_head(folder)

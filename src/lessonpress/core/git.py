@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 # Git's files that name the commit which it is about to bring in.
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD")
+# What `git rev-parse --local-env-vars` lists, but for settings.
+_ELSEWHERE = frozenset({
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_NAMESPACE",
+    "GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX",
+})  # fmt: skip
 
 
 def has_commits(folder: Path) -> bool:
     """Whether a folder lies in a git repository that has a commit."""
     return _git(folder, "rev-parse", "--verify", "--quiet", "HEAD") is not None
+
+
+def read_head(folder: Path) -> str | None:
+    """The commit on which a folder's working tree rests; None outside git."""
+    return (_git(folder, "rev-parse", "HEAD") or b"").decode().strip() or None
 
 
 def holds(folder: Path, path: Path) -> bool:
@@ -168,11 +180,20 @@ def list_changes(folder: Path) -> list[tuple[str, str]]:
     return list(zip(parts[0::2], parts[1::2], strict=False))
 
 
+def _environment() -> dict[str, str]:
+    """This process's environment, but for what names another repository than that of the folder, as hooks have it.
+
+    Commits count as they are: what somebody has put in their places (git replace, grafts) could hide a publication.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    return {**kept, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+
+
 def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes | None:
     """A git command's output; None when it fails, or when there is no git."""
     try:
         done = subprocess.run(["git", *arguments], cwd=folder, input=stdin, capture_output=True, timeout=60,
-                              check=False)  # fmt: skip
+                              check=False, env=_environment())  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

@@ -7,6 +7,7 @@ all published revisions are checked, not only those of the current one.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -274,6 +275,10 @@ def find_page_faults(config: Config) -> Iterator[Fault]:
             yield Fault(below.as_posix(), "no published file has this name", "Delete it.")
 
 
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]()<>&|!~#]")  # what Markdown, or HTML in it, gives a meaning
+_CALLS = re.compile(r"@|://|(?<=[Ww]ww)\.")  # a person, an address
+
+
 def summarise(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
     """The result of a verification in a sentence."""
     bad = sum(not verdict.good() for verdict in verdicts)
@@ -363,11 +368,18 @@ def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str
     for verdict in verdicts:
         mark = "✅" if verdict.good() else "❌"
         words = "<br>".join([_escape_cell(verdict.words), *(_escape_cell(fault.words()) for fault in verdict.faults)])
-        lines.append(f"| {mark} | {verdict.slug} | {verdict.label()} | `{verdict.revision or '–'}` | {words} |")
+        slug = _escape_cell(verdict.slug)
+        lines.append(f"| {mark} | {slug} | {verdict.label()} | `{verdict.revision or '–'}` | {words} |")
     lines += [""] + [f"- ❌ {_escape_cell(fault.words())}" for fault in around] if around else []
     return "\n".join(lines) + "\n"
 
 
 def _escape_cell(text: str) -> str:
-    """Text in a form that may stand in a cell of a table."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    """Text in a form that may stand in a cell of a table, where it is text alone.
+
+    A lesson decides what its messages say: they must neither load a picture, nor lead elsewhere, nor call for anybody.
+    """
+    plain = " ".join(text.split())
+    marked = _MARKDOWN.sub(lambda sign: f"&#{ord(sign[0])};", plain)
+    return _CALLS.sub(lambda word: f"{word[0]}&#8203;", marked)  # nothing is seen of it, and nobody is called
+

@@ -81,8 +81,12 @@ def keep_servers() -> Iterator[None]:
 @contextlib.contextmanager
 def scratch_dir() -> Iterator[Path]:
     """A new folder for what a worker is to read; it goes with the block."""
-    with tempfile.TemporaryDirectory(prefix="lessonpress-", dir=_kept.folder if _kept else None) as folder:
-        yield Path(folder).resolve()
+    if _kept is None:
+        with scratch_dirs.open_scratch_dir() as folder:
+            yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="lessonpress-", dir=_kept.folder) as name:
+        yield Path(name).resolve()
 
 
 def keeps_servers() -> bool:

@@ -38,25 +38,29 @@ def environment(scratch: Path) -> dict[str, str]:
     return {"PATH": "", **own, **SETTINGS}
 
 
-def start(command: Sequence[str], home: Path, limits: Limits, output: int, kept: int) -> subprocess.Popen[bytes]:
+def start(
+    command: Sequence[str], home: Path, limits: Limits, output: int, kept: int, *, alone: bool = True
+) -> subprocess.Popen[bytes]:
     """Start a command in `home` that prints to `output` and inherits the descriptor `kept`, and nothing else.
 
-    It may use as much memory as a worker, and dies together with this process. Raises OSError when it does not start.
+    It may use as much memory as a worker. Where it runs `alone` it dies together with this process; bubblewrap sees to
+    that itself, once its inner process has begun, which would else wait for ever for an outer one that was killed.
+    Raises OSError when it does not start.
     """
     parent = os.getpid()
     return subprocess.Popen(
         command, cwd=home, env=environment(home), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-        pass_fds=(kept,), start_new_session=True, preexec_fn=lambda: _settle(limits, parent),
+        pass_fds=(kept,), start_new_session=True, preexec_fn=lambda: _settle(limits, parent if alone else None),
     )  # fmt: skip
 
 
-def _settle(limits: Limits, parent: int) -> None:
-    """Applied in the child before it becomes Python."""
-    if kernel.LINUX:
+def _settle(limits: Limits, parent: int | None) -> None:
+    """Applied in the child before it becomes Python; it dies with `parent`, where one is named."""
+    if kernel.LINUX and parent is not None:
         with contextlib.suppress(OSError):
             kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)
     for name, bounds in {**memory(limits), **bounded(RLIMIT_CORE=0)}.items():
         resource.setrlimit(getattr(resource, name), bounds)
 

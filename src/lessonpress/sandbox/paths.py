@@ -15,7 +15,7 @@ OWN = ("auxv", "cmdline", "environ", "fd", "limits", "maps", "stat", "statm", "s
 # other numbers come out.
 SYSTEM = (
     "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/etc/ld.so.cache", "/etc/ld.so.preload",
-    "/dev/urandom", "/dev/random", "/dev/null", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo",
+    "/dev/urandom", "/dev/random", "/dev/null", "/dev/zero", "/proc/cpuinfo",
     *(f"/proc/self/{name}" for name in OWN), "/sys/devices/system/cpu",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The folder below which kept servers work: it goes with its process, and what a killed one left goes with the next."""
+"""Folders that workers read: they go with their process, and what a killed one left goes with the next."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,12 +30,26 @@ def open_scratch_dir() -> Iterator[Path]:
 
 
 def sweep() -> None:
-    """Remove the folders of this user's processes that are gone; never through a link."""
+    """Remove the folders of this user's processes that are gone, never through a link, and end who still holds them.
+
+    bubblewrap's inner process waits for its outer one for ever where that was killed in between; its command line names
+    the folder.
+    """
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         owner = path.name.removeprefix(PREFIX).partition("-")[0]
         if owner.isdecimal() and len(owner) < 10 and _gone(int(owner)):
             with contextlib.suppress(OSError):
                 _remove(path)
+                _end_stuck(os.fsencode(path))
+
+
+def _end_stuck(folder: bytes) -> None:
+    """End the processes of bubblewrap that were started for a folder of ours that is gone."""
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
+            words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0") if name.isdecimal() else []
+            if words and os.path.basename(words[0]) == b"bwrap" and folder in {word[: len(folder)] for word in words}:
+                os.kill(int(name), signal.SIGKILL)
 
 
 def _gone(pid: int) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress.core.settings import Isolation, Limits
-from lessonpress.sandbox import bubblewrap, child, process_tree
+from lessonpress.sandbox import bubblewrap, child, process_tree, scratch_dirs
 from lessonpress.worker import kernel
 from lessonpress.worker.records import WorkerRequest
 from lessonpress.worker.server import NUMBER, READY
@@ -69,13 +69,18 @@ class Server:
 
     def __post_init__(self) -> None:
         """Start the process; its libraries load while the caller goes on."""
-        self.scratch = tempfile.TemporaryDirectory(prefix="lessonpress-server-", dir=self.within)
-        home = Path(self.scratch.name) / "home"
+        self.open = contextlib.ExitStack()
+        if self.within:
+            inner = tempfile.TemporaryDirectory(prefix="lessonpress-server-", dir=self.within)
+            folder = Path(self.open.enter_context(inner))
+        else:
+            folder = self.open.enter_context(scratch_dirs.open_scratch_dir())
+        home = folder / "home"
         home.mkdir()
-        self.forbidden = Path(self.scratch.name) / "forbidden"
+        self.forbidden = folder / "forbidden"
         self.forbidden.write_bytes(b"no program\n")
         self.forbidden.chmod(0o700)
-        self.outer = bubblewrap.wrap_command([*self.shown, self.scratch.name], home, self.isolation)
+        self.outer = bubblewrap.wrap_command([*self.shown, str(folder)], home, self.isolation)
         self.control, theirs = socket.socketpair()
         self.output, output = os.pipe()
         # -I would make Python ignore PYTHONHASHSEED, so its parts are named one by one.
@@ -83,7 +88,7 @@ class Server:
         once = [] if self.forks else ["once"]
         try:
             self.process = child.start([*self.outer, *python, str(theirs.fileno()), *once], home, self.limits, output,
-                                       theirs.fileno())  # fmt: skip
+                                       theirs.fileno(), alone=not self.outer)  # fmt: skip
         finally:
             theirs.close()
             os.close(output)
@@ -172,4 +177,4 @@ class Server:
         self.control.close()
         self.gone()
         os.close(self.output)
-        self.scratch.cleanup()
+        self.open.close()

@@ -55,7 +55,7 @@ ALLOWED: Mapping[str, Numbers] = {
     "itself": {
         "getpid": (39, 172), "gettid": (186, 178), "getppid": (110, 173), "getuid": (102, 174),
         "geteuid": (107, 175), "getgid": (104, 176), "getegid": (108, 177), "getgroups": (115, 158),
-        "uname": (63, 160), "sysinfo": (99, 179), "getrlimit": (97, 163), "setrlimit": (160, 164),
+        "uname": (63, 160), "getrlimit": (97, 163), "setrlimit": (160, 164),
         "getrusage": (98, 165),
     },
 }  # fmt: skip
