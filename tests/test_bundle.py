@@ -43,13 +43,13 @@ def test_the_script_is_python_without_marks(project: Path) -> None:
     ast.parse(text)
     assert not [word for word in text.replace("\n", " ").split(" ") if word.startswith("@") and word.endswith("@")]
     assert "its last line is [1,16]" in text
-    assert "kind(width=3).train(False)" in text
+    assert "kind(width=3)\n    switch(model, False)" in text
     assert "'deep/model.py', 'Echo', 3" in text
 
 
 def test_train_mode_is_kept(project: Path) -> None:
     """A lesson that runs in train mode repeats in train mode."""
-    assert ".train(True)" in script(project, mode="train")
+    assert "switch(model, True)" in script(project, mode="train")
 
 
 @pytest.mark.parametrize(

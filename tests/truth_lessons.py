@@ -119,8 +119,12 @@ PRECISION = {
     "softmax-of-bfloat16": nothing("return h.bfloat16().softmax(-1).to(x.dtype) - h.softmax(-1)"),
     "bfloat16-written": of_line("h = torch.zeros(2, 3, dtype=torch.bfloat16)\nh[:] = x\nreturn h.to(x.dtype)"),
     "half-input": TruthLesson("return x * 0.5 + x", inputs={"x": {"shape": [2, 3], "dtype": "float16"}}),
+    "autocast-leaves-float64": of_line(
+        "with torch.autocast('cpu', dtype=torch.bfloat16):\n    h = self.line(x)\nreturn h * 1e3"
+    ),
     "autocast": nothing(
-        "with torch.autocast('cpu', dtype=torch.bfloat16):\n    h = self.line(x)\nreturn h.to(x.dtype) * 1e3"
+        "with torch.autocast('cpu', dtype=torch.bfloat16):\n    h = F.linear(x.float(), torch.ones(3, 3))\n"
+        "return h.to(x.dtype) * 1e3"
     ),
     "constants-in-float32": of_line("return h * torch.exp(torch.arange(3, dtype=torch.float32) * -0.5)"),
 }

@@ -9,7 +9,7 @@ let wayNow = 0;
 // Who computes another case than the one that is shown reads its numbers at once; after that all is as it was.
 live.takeWay = (id) => {
   const way = live.cases[id].way ?? 0;
-  if (id !== now.id) queueMicrotask(() => live.takeWay(now.id));
+  if (id !== now.id) Promise.resolve().then(() => live.takeWay(now.id));
   if (way === wayNow) return;
   wayNow = way;
   [stepOf, layerPorts].forEach((index) => Object.keys(index).forEach((key) => delete index[key]));

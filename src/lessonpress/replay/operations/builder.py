@@ -10,7 +10,7 @@ import numpy as np
 
 from lessonpress.replay.operations import complex_numbers, inside, kept, precision, python_numbers
 from lessonpress.replay.operations.interpreter import Argument, Program, Step, mark_number, run_step
-from lessonpress.replay.operations.kinds import Array, Follows, Unsupported, settle
+from lessonpress.replay.operations.kinds import Array, Follows, Unsupported, kind, settle
 from lessonpress.replay.operations.table import TABLE, WITHOUT_EFFECT, Bound, plain_name, resolve, resolve_layer
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Arguments, Call, Module, Run, Struct, Tree
@@ -438,6 +438,9 @@ class Builder:
         """A change of dtype, or of nothing that a replay knows, as the recorded dtypes tell."""
         given, result = _require_tensor(call["args"][0]), _require_tensor(call["out"])
         before, after = self.run["values"][given]["dtype"], self.run["values"][result]["dtype"]
+        for asked in (*call["args"][1:], *call["kwargs"].values()):
+            if isinstance(asked, dict) and "dtype" in asked:
+                kind(asked["dtype"])  # float8 … are recorded in a wider dtype, which does not say what was rounded
         if before != after and precision.is_narrow(after, self.run["dtype"]):
             return resolve("rounded", [args[0], {"dtype": after}], {})
         if before != after:

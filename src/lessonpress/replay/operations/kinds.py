@@ -73,7 +73,7 @@ def round_to(x: Any, dtype: str) -> Array:
         exponent = np.frexp(single)[1] - 1
         step = np.ldexp(1.0, np.maximum(exponent, lowest) - digits)
         rounded = np.where(np.isfinite(single), np.rint(single / step) * step, single)
-    return np.where(np.abs(rounded) > largest, np.sign(rounded) * np.inf, rounded)
+    return np.where(np.abs(rounded) > largest, np.copysign(np.inf, rounded), rounded)
 
 
 def real(x: Any) -> Array:

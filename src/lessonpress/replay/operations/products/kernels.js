@@ -101,11 +101,11 @@ op.embedding_renorm = (table, ids, maxNorm, kind) => {
 op.Linear = (w, p, x) => linear(x, w.weight, w.bias);
 op.Bilinear = (w, p, x1, x2) => op.bilinear(x1, x2, w.weight, w.bias);
 op.Embedding = (w, p, x) => op.embedding(x, w.weight);
-const bagged = (input, weight, offsets, { mode, shares, last, padding, maxNorm }) => {
+const bagged = (input, weight, starts, { mode, shares, last, padding, maxNorm }) => {
   const [ids, table, width] = [flat(input), flat(weight), weight.shape[1]];
   if (maxNorm !== null || !ids.every((id) => id >= 0 && id < weight.shape[0])) refuse("ids without a row, or max_norm");
   const n = input.shape[1];
-  const ends = offsets ? [...flat(offsets), ...(last ? [] : [ids.length])] : range(input.shape[0] + 1).map((i) => i * n);
+  const ends = starts ? [...flat(starts), ...(last ? [] : [ids.length])] : range(input.shape[0] + 1).map((i) => i * n);
   const left = padding === null ? null : padding < 0 ? padding + weight.shape[0] : +padding;
   const factors = shares ? flat(shares) : null;
   const out = nd([ends.length - 1, width], FLOAT);
@@ -119,7 +119,7 @@ const bagged = (input, weight, offsets, { mode, shares, last, padding, maxNorm }
   }
   return out;
 };
-op.embedding_bag = (x, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, shares, last, padding) =>
-  bagged(x, weight, offsets, { mode, shares, last, padding, maxNorm });
-op.EmbeddingBag = (w, p, x, offsets, shares) =>
-  bagged(x, w.weight, offsets, { mode: p.mode, shares, last: p.include_last_offset, padding: p.padding_idx, maxNorm: p.max_norm });
+op.embedding_bag = (x, weight, starts, maxNorm, normType, byFrequency, mode, sparse, shares, last, padding) =>
+  bagged(x, weight, starts, { mode, shares, last, padding, maxNorm });
+op.EmbeddingBag = (w, p, x, starts, shares) =>
+  bagged(x, w.weight, starts, { mode: p.mode, shares, last: p.include_last_offset, padding: p.padding_idx, maxNorm: p.max_norm });

@@ -1,5 +1,5 @@
 // Images and signals in other sizes: the JavaScript of kernels.py.
-import { FLOAT, along, copy, nd, op, permute, range, refuse, reshape, view, write } from "../interpreter.js";
+import { FLOAT, along, copy, nd, op, permute, range, reshape, view, write } from "../interpreter.js";
 
 const ofAxes = (value, rank) => (Array.isArray(value) ? value.map(Number) : range(rank).map(() => Number(value)));
 const CUBIC = -0.75;
