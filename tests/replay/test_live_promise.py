@@ -28,7 +28,7 @@ def promises(lesson: TruthLesson, folder: Path, reason: str = "it uses torch.lin
 @pytest.mark.parametrize("lesson", [
     of_line("return h * 2"), of_line("return h * 2 if h.sum().item() > 0 else h * 3"),
     of_ids("return self.table(ids)", "self.table = nn.Embedding(5, 2)"),
-    TruthLesson("return x * 2 + y", inputs=TWO),
+    TruthLesson("return x * 2 + y", inputs=TWO), of_line("return h + torch.randn_like(h)"),
 ])  # fmt: skip
 def test_a_page_that_follows_is_told_nothing(lesson: TruthLesson, tmp_path: Path) -> None:
     """Neither is one that refuses some moves."""

@@ -14,6 +14,8 @@ from lessonpress.core.errors import LessonError
 from lessonpress.lesson.reader import Lesson
 from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
+from lessonpress.replay.operations.builder import list_given_values
+from lessonpress.replay.operations.interpreter import GIVEN
 from lessonpress.replay.replay import Replayed
 from lessonpress.web.page.page_data import Live
 from lessonpress.worker import recorded
@@ -88,13 +90,11 @@ class _Moved:
     def __init__(self, program: Program, run: Run, captured: Recorded, name: str) -> None:
         self.program, self.name = program, name
         self.run = recorded.Run(run, captured["modules"], captured["blobs"])
-        arrays = {port: self._read(port) for port in program.ports if port.partition(":")[0] in GIVEN}
+        numbers = list_given_values(run)
+        arrays = {port: operations.settle(recorded.decode_array(run["values"][numbers[port]], captured["blobs"]))
+                  for port in program.ports if port in numbers}  # fmt: skip
         self.inputs = {port.partition(":")[2]: a for port, a in arrays.items() if port.startswith("input:")}
         self.tensors = {port.partition(":")[2]: a for port, a in arrays.items() if not port.startswith("input:")}
-
-    def _read(self, port: str) -> Array:
-        kind, _, name = port.partition(":")
-        return operations.settle(self.run[f"{kind}:{recorded.quote(name)}"])
 
     def try_all(self, limits: Sequence[float] | None, addresses: Sequence[str]) -> Iterator[bool | str]:
         """For each move whether a recorded array changes, or why the move is refused."""
@@ -140,6 +140,3 @@ class _Moved:
                 yield from ("{}:{}".format(*source) for source in sources)
                 if number is not None and not sources:
                     yield f"{number}:{path}"
-
-
-GIVEN = ("input", "param", "buffer")
