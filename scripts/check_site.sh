@@ -4,8 +4,9 @@
 #   check_site.sh             regenerate, compare, publish again, and let git say whether anything changed
 #
 # Works in the repository's folder (or the one that is given as the only argument). Reads: PYTHON (an interpreter that
-# has lessonpress; else .venv/bin/python, else python3), CORES (else all). Leaves work/verify/{report.html, report.json,
-# junit.xml, summary.md}; the summary goes to GITHUB_STEP_SUMMARY as well, where that is set.
+# has lessonpress; else .venv/bin/python, else python3), CORES (else all), AGAINST (a commit: what changed since then in
+# the published site is said too). Leaves work/verify/{report.html, report.json, junit.xml, summary.md} and
+# work/diff/review.{html,md}; summary and review go to GITHUB_STEP_SUMMARY as well, where that is set.
 # Exit code: 0 when all is as committed, 1 when not.
 set -euo pipefail
 cd -- "${1:-.}"
@@ -40,9 +41,21 @@ unchanged_in_git() {
     fi
 }
 
+# What the branch changes, in words; a commit that is not there (the first push of a branch) is no failure.
+review() {
+    rm -f -- "$work/diff/review.md"
+    [[ -n ${AGAINST:-} ]] || return 0
+    if ! git rev-parse --verify --quiet "$AGAINST^{commit}" >/dev/null; then
+        echo "there is no commit $AGAINST here to compare with"
+        return 0
+    fi
+    "$python" -m lessonpress diff --against "$AGAINST" >/dev/null
+}
+
 summary() {
     local file=$work/verify/summary.md
     [[ -f $file ]] || return 0
+    [[ ! -f $work/diff/review.md ]] || { printf '\n' && cat -- "$work/diff/review.md"; } >>"$file"
     if [[ -n ${1:-} ]]; then
         printf '\n- ❌ Publishing again changed `%s`; publish and commit, or take the change back.\n' "$results" >>"$file"
     fi
@@ -60,6 +73,7 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
     echo '== compare with the commit'
     unchanged_in_git || { failed=1; drifted=yes; }
 fi
+step 'say what changed' review
 summary "$drifted"
 if ((failed)); then
     echo "The site is not what the lessons give: see $work/verify/report.html"

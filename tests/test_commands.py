@@ -135,7 +135,7 @@ def test_steps_are_done_as_they_are_named(typed: Typed) -> None:
     code, out, err = typed("publish", SLUG)
     assert (code, err) == (0, "")
     assert out.startswith("echo: published revision ")
-    assert typed("site")[:2] == (0, "site: 5 of 5 pages changed\n")
+    assert typed("site")[:2] == (0, "site: 7 of 7 pages changed\n")
     assert typed("mistakes") == (0, "", "")
 
 
@@ -212,6 +212,17 @@ def test_what_a_gate_refuses_is_a_mistake_too(typed: Typed, run: None) -> None:
         )  # fmt: skip
     code, _, err = typed("mistakes")
     assert (code, "the check fails: measured 1.5" in err) == (1, True)
+
+
+def test_a_file_that_another_run_takes_away_is_a_message(typed: Typed) -> None:
+    """Two runs by hand in one work folder: the later one says what happened and what to do."""
+    def taken(_: object) -> Made:
+        return Made({"read": Path("work/echo/gone").read_text()})
+
+    with mock.patch.dict(steps.STEPS, {"rehearse": replace(steps.STEPS["rehearse"], make=taken)}):
+        code, _, err = typed("render", SLUG)
+    assert (code, err.startswith("work/echo/gone: the file was taken away while it was read")) == (1, True)
+    assert "run the same command again" in err
 
 
 @pytest.mark.parametrize("in_run", [False, True])

@@ -12,7 +12,7 @@ import pytest
 
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import committed, doctor, lost_history, prune, site
+from lessonpress.publishing import committed, doctor, lost_history, prune, site, verify
 from lessonpress.revision import history
 from tests import tiny
 
@@ -212,6 +212,8 @@ def test_a_shallow_clone_says_what_it_cannot_know(house: Config, tmp_path: Path)
     assert lost(clone) == []
     assert "shallow" in committed.explain_shallow(Path(clone.results))
     assert "fetch-depth: 0" in committed.explain_shallow(Path(clone.results))
+    unknown = committed.explain_shallow(Path(clone.results))
+    assert verify.format_markdown([], [], unknown).endswith(f"\n\n{unknown}\n")  # on a job's page too
 
 
 def stage(config: Config) -> None:
@@ -283,7 +285,8 @@ def test_a_history_is_made_again_as_a_commit_tells_it(house: Config) -> None:
     said = lost_history.rebuild_history(house, SLUG)
     made = history.read_history(path.parent, SLUG)
     assert {**made, "revisions": made["revisions"][:3]} == {**whole, "revisions": whole["revisions"][:3]}
-    assert made["revisions"][3] == {**whole["revisions"][3], "note": None}
+    ran = "2026-01-01T00:00:00+00:00"  # of its publication only the lost history knew the moment
+    assert made["revisions"][3] == {**whole["revisions"][3], "publishedAt": ran, "note": None}
     assert f"so that a note is lost: {whole['revisions'][3]['revision']}" in said
     site.write_site(house)
     assert doctor.find_faults(house) == []

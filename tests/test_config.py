@@ -49,12 +49,12 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
     [
         (
             "site: {titel: x}\n",
-            "settings.yaml:1: site.titel: unknown key; known here: base_url, title. Did you mean title?",
+            "settings.yaml:1: site.titel: unknown key; known here: author, base_url, title. Did you mean title?",
         ),
         (
             "\nlesons: x\n",
-            "settings.yaml:2: lesons: unknown key; known here: batch, isolation, lessons, limits, results, signing, "
-            "site, work. Did you mean lessons?",
+            "settings.yaml:2: lesons: unknown key; known here: batch, earlier, isolation, lessons, limits, results, "
+            "signing, site, work. Did you mean lessons?",
         ),
         ("limits:\n  wall_seconds: soon\n", "settings.yaml:2: limits.wall_seconds: 'soon' given; "),
         (

@@ -165,7 +165,7 @@ def test_a_folder_that_was_made_again_can_be_accepted(house: Config) -> None:
     assert publish.publish(work).words == f"{SLUG}: revision {three} is back in its place"
     site.write_site(house)
     [fault] = doctor.find_faults(house)
-    assert fault.what.startswith(f"revision {three} was made at 2028-08-08T00:00:00+00:00, but published at 2026-01-01")
+    assert fault.what.startswith(f"revision {three} ran at 2028-08-08T00:00:00+00:00, but was published at ")
     assert f"lessonpress doctor --accept {SLUG}" in fault.mend
     prune.accept(house, SLUG)
     site.write_site(house)
@@ -191,7 +191,7 @@ def test_a_lesson_without_a_source_is_reported(house: Config) -> None:
     assert doctor.find_faults(house) == []
     results = Path(house.results)
     assert f"models/{SLUG}/" not in (results / "index.html").read_text(encoding="utf-8")
-    page = (results / "models" / SLUG / "index.html").read_text(encoding="utf-8")
+    page = (results / "models" / SLUG / "revisions.html").read_text(encoding="utf-8")
     assert "Retired" in page
     assert "It was a test." in page
     assert all((house.published(SLUG) / name / "index.html").is_file() for name in names(house))
@@ -322,4 +322,4 @@ def test_git_shows_events_that_were_lost(house: Config) -> None:
     site.write_site(house)
     [fault] = doctor.find_faults(house)
     assert "lost or changed events" in fault.what
-    assert fault.mend.startswith("git checkout HEAD -- ")
+    assert "git checkout HEAD -- " in fault.mend

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress.build import execute, rule_inputs
-from lessonpress.core import canonical_json
+from lessonpress.build import rule_inputs
+from lessonpress.core import canonical_json, clock
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.publishing import doctor, integrity, site
 from lessonpress.revision import history
@@ -20,14 +20,14 @@ def test_a_moment_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, epoch
     """A date beyond the year 9999, or no number, names the variable and what it may be."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     with pytest.raises(RetryableError, match=r"SOURCE_DATE_EPOCH: .* given; seconds since the beginning of 1970"):
-        execute.read_clock()
+        clock.read_clock()
 
 
 def test_a_moment_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """The positive control."""
     for epoch, moment in (("0", "1970-01-01T00:00:00+00:00"), ("1700000000", "2023-11-14T22:13:20+00:00")):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
-        assert execute.read_clock() == moment
+        assert clock.read_clock() == moment
 
 
 def test_a_history_that_nests_without_end_is_one_message(tmp_path: Path) -> None:

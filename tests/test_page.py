@@ -247,7 +247,7 @@ def test_links_are_relative_or_lead_to_papers(text: str) -> None:
             continue
         assert address.startswith(("./", "../", "#"))
         assert not address.startswith("#") or address[1:] in ids
-    assert {"../index.html", "../../../index.html"} <= set(outline.values("href"))
+    assert {"../revisions.html", "../../../index.html"} <= set(outline.values("href"))
 
 
 def test_nothing_is_loaded_and_nothing_is_styled_inline() -> None:
@@ -471,7 +471,7 @@ def test_the_catalogue_does_not_depend_on_order() -> None:
 def test_the_catalogue_needs_no_key_but_the_slug(missing: str) -> None:
     """Whatever an older manifest lacks, its lesson has a card."""
     lesson = {key: value for key, value in manifest().items() if key != missing}
-    assert "models/weigher/index.html" in Outline(site_pages.render_catalogue([lesson])).values("href")
+    assert "models/weigher/revisions.html" in Outline(site_pages.render_catalogue([lesson])).values("href")
 
 
 def test_an_empty_catalogue_says_so() -> None:
@@ -491,7 +491,7 @@ def test_the_history_shows_current_and_earlier_revisions() -> None:
     assert words.index("2031-01-02") < words.index("2030-01-02")
     assert "Changed: prose, templates" in words
     assert "The first" in words
-    assert {f"{'a' * 16}/index.html", f"{'b' * 16}/index.html", "../../index.html"} <= set(outline.values("href"))
+    assert {f"{'a' * 16}.html", f"{'b' * 16}/index.html", "../../index.html"} <= set(outline.values("href"))
     assert re.findall(r"(\w{16}) current", words) == ["b" * 16]
 
 

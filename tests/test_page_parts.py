@@ -162,6 +162,7 @@ def test_the_editor_has_tasks() -> None:
     ]  # fmt: skip
 
 
+DAY = "2031-01-02T00:00:00+00:00"
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
@@ -175,15 +176,22 @@ def test_the_feed_is_atom() -> None:
     assert [entry.findtext(f"{ATOM}id") for entry in entry_elements] == [
         f"https://example.org/sub/models/a/{name}/index.html" for name in ("y", "x")
     ]
+    # The entry keeps its id, and leads to the page around the revision, which will know of a newer one.
+    assert entry_elements[0].find(f"{ATOM}link").get("href") == "https://example.org/sub/models/a/y.html"
     assert entry_elements[0].findtext(f"{ATOM}title") == "A & B"
     assert root.findtext(f"{ATOM}updated") == "2031-01-02T00:00:00Z"
+    assert {element.text for element in root.iter(f"{ATOM}name")} == {"L"}  # the site's own, where nobody is named
+    signed = site_pages.render_feed(entries, title="L", base_url="https://example.org", author="The L authors")
+    assert {element.text for element in ElementTree.fromstring(signed).iter(f"{ATOM}name")} == {"The L authors"}
 
 
 def test_the_sitemap_lists_pages() -> None:
-    """Addresses are absolute and sorted."""
-    text = site_pages.render_sitemap(["models/b/index.html", "index.html"], base_url="https://example.org")
-    addresses = [element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("loc")]
+    """Addresses are absolute and sorted, each with the moment of its last change where there is one."""
+    text = site_pages.render_sitemap({"models/b/index.html": DAY, "index.html": ""}, base_url="https://example.org")
+    elements = list(ElementTree.fromstring(text).iter())
+    addresses = [element.text for element in elements if element.tag.endswith("loc")]
     assert addresses == ["https://example.org/index.html", "https://example.org/models/b/index.html"]
+    assert [element.text for element in elements if element.tag.endswith("lastmod")] == [DAY]
 
 
 def test_a_lost_reader_is_led_home() -> None:

@@ -69,8 +69,20 @@ def test_a_lesson_that_imports_what_readers_lack_is_refused(
     assert not config.published(SLUG).exists()
 
 
-def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
-    """All files of the rendered folder, an event with its reason, and a receipt."""
+def test_an_event_says_when_it_was_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when the model ran: several revisions of one run have moments of their own; none is before its run."""
+    config = tiny.at(tmp_path)
+    moments = []
+    for second, title in enumerate(("one", "two", "three")):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(second if title == "three" else 2_000_000_000 + second))
+        tiny.published(config, title)
+        moments.append(read_history(config)["revisions"][-1]["publishedAt"])
+    assert moments == ["2033-05-18T03:33:20+00:00", "2033-05-18T03:33:21+00:00", "2026-01-01T00:00:00+00:00"]
+
+
+def test_the_first_revision_is_published_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files of the rendered folder, an event with its reason and its moment, and a receipt."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "2000000000")
     config = tiny.at(tmp_path)
     work = tiny.rendered(config, "one")
     name = tiny.revision(work)
@@ -86,7 +98,7 @@ def test_the_first_revision_is_published_whole(tmp_path: Path) -> None:
         "revisions": [
             {
                 "revision": name,
-                "publishedAt": "2026-01-01T00:00:00+00:00",
+                "publishedAt": "2033-05-18T03:33:20+00:00",
                 "reasons": ["first publication"],
                 "note": "hello",
             }

@@ -48,7 +48,7 @@ def test_every_lesson_has_its_page_and_its_place_in_the_catalogue(tmp_path: Path
     catalogue = (tmp_path / "results" / "index.html").read_text()
     assert "models/first/" in catalogue
     assert "Title of second" in catalogue
-    page = (config.published("first") / "index.html").read_text()
+    page = (config.published("first") / "revisions.html").read_text()
     assert "0" * 15 + "1" in page
     assert "0" * 15 + "2" in page
     assert "why &amp; how" in page
@@ -97,7 +97,8 @@ def test_the_receipt_holds_all_that_the_pages_depend_on(tmp_path: Path) -> None:
     assert receipt
     digests = receipt.body["files"]
     schemas = {"schema/manifest.schema.json", "schema/lesson.schema.json"}
-    lesson = {f"models/first/{name}" for name in ("index.html", "revisions.json", f"{'0' * 15}2/manifest.json")}
+    pages = ("index.html", "revisions.html", *(f"{'0' * 15}{number}.html" for number in (1, 2)))
+    lesson = {f"models/first/{name}" for name in (*pages, "revisions.json", f"{'0' * 15}2/manifest.json")}
     assert set(digests) == {"index.html", "404.html", *schemas, *lesson}
     assert digests == {name: canonical_json.digest_file(tmp_path / "results" / name) for name in digests}
 
@@ -143,7 +144,7 @@ def test_only_a_lesson_that_changed_is_read_again(tmp_path: Path, monkeypatch: p
     assert made == []
     second = history.read_history(config.published("second"), "second")
     history.write_history(config.published("second"), {**second, "pinned": second["current"]})
-    assert site.write_site(config) == "site: 1 of 6 pages changed"
+    assert site.write_site(config) == "site: 1 of 12 pages changed"
     assert made == ["second"]
     for path, text in site.make_pages(Path(config.results), config.site).items():
         assert path.read_text(encoding="utf-8") == text
@@ -160,7 +161,7 @@ def test_a_lesson_may_be_called_as_a_part_of_a_receipt(
     assert site.write_site(config) == "site: unchanged"
 
 
-@pytest.mark.parametrize("lost", ["page", "manifest", "settings", "memory", "nonsense"])
+@pytest.mark.parametrize("lost", ["page", "layer", "manifest", "settings", "memory", "nonsense"])
 def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     """An edited page, another manifest, other settings, and a memory that is gone or says what nobody said."""
     config = published(tmp_path, "first", "second")
@@ -168,6 +169,8 @@ def test_what_is_not_as_it_was_is_made_anew(tmp_path: Path, lost: str) -> None:
     folder = config.published("first")
     if lost == "page":
         (folder / "index.html").write_text("edited")
+    elif lost == "layer":
+        (folder / f"{'0' * 15}1.html").write_text("edited")
     elif lost == "manifest":
         path = folder / history.read_history(folder, "first")["current"] / "manifest.json"
         atomic_io.write(path, path.read_text(encoding="utf-8").replace("Title of first", "Another title"))

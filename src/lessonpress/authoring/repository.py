@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,8 @@ from lessonpress import __version__
 from lessonpress.authoring import new_lesson
 from lessonpress.core import atomic_io, config, packaged_files
 from lessonpress.core.errors import WrongUsage
+from lessonpress.core.settings import Config
+from lessonpress.publishing import git_setup
 
 LESSON, SITE, REQUIREMENTS = "first-lesson", ".github/workflows/site.yml", "requirements.txt"
 # What a file of the repository is made from, by lessonpress's own names. Names without their dot: a `.gitignore` among
@@ -23,12 +26,10 @@ MADE_FROM: Mapping[str, str] = {
     "README.md": "templates/init/README.md",
     REQUIREMENTS: "templates/init/requirements.txt",
     ".gitignore": "templates/init/gitignore",
-    ".gitattributes": "templates/init/gitattributes",
     SITE: "templates/init/site.yml",
     "profiles/default/config.yaml": "profiles/default/config.yaml",
     "scripts/check_site.sh": "scripts/check_site.sh",
 }
-SCHEMA = f"../../results/schema/{new_lesson.SCHEMA}"  # from the lesson's folder; the first publication writes it
 WORKFLOW = ".github/workflows/publish-check.yml"
 OWNER = "OWNER/lessonpress"
 FOUND_BESIDE = "--find-links wheels"  # pip looks there from the folder of requirements.txt
@@ -42,35 +43,47 @@ def create_repository(folder: Path, *, keep: bool = False) -> list[str]:
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUsage(str(folder), "it is a file", "a folder, or a name that is free")
-    wanted = make_files()
+    there = folder / "config.yaml"
+    settings = config.read(there) if keep and there.is_file() else None
+    wanted = make_files(settings)
     taken = [name for name in wanted if _is_taken(folder, name)]
     if keep:
-        kept = {*taken, *_list_first_lesson(folder, wanted)}
+        kept = {*taken, *_list_first_lesson(folder, wanted, (settings or Config()).lessons)}
         wanted = {name: text for name, text in wanted.items() if name not in kept}
     elif taken:
         raise WrongUsage(str(folder), f"already there: {', '.join(taken)}", "",
                          "Nothing was written. Say --keep to keep them and add the others.")  # fmt: skip
     _write_all(folder, wanted)
-    return [*(str(folder / name) for name in wanted), *_list_tasks(folder, wanted)]
+    return [*(str(folder / name) for name in wanted), *git_setup.set_driver(folder), *_list_tasks(folder, wanted)]
 
 
 def _list_tasks(folder: Path, written: Mapping[str, str]) -> Iterator[str]:
     """What only the owner of the repository can say or do."""
     if OWNER in written.get(SITE, ""):
         yield f"In {folder / SITE}: write whose lessonpress is used, in place of OWNER."
+    if SITE in written:
+        yield "On GitHub, once: Settings, Pages, Source: GitHub Actions. Elsewhere: lessonpress deploy DIR."
     if FOUND_BESIDE in written.get(REQUIREMENTS, ""):
         yield f"For others and for CI: put lessonpress's wheel into {folder / 'wheels'} and commit it."
     yield f"Next: {folder / 'README.md'} names the three commands."
 
 
-def make_files() -> dict[str, str]:
-    """Every file of a new repository, by name: what the repository cannot do without, and one lesson."""
+def make_files(settings: Config | None = None) -> dict[str, str]:
+    """Every file of a new repository, by name: what the repository cannot do without, and one lesson.
+
+    `settings` are those of a config.yaml that is there already; it stays.
+    """
+    settings = settings or Config()
     requirement, workflow = find_origin()
-    marks = {"@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@SLUG@": LESSON,
-             "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
+    marks = {"@RESULTS@": settings.results, "@LESSONS@": settings.lessons, "@WORK@": settings.work,
+             "@REQUIREMENT@": requirement, "@REUSABLE@": workflow,
+             "@SLUG@": LESSON, "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
     made = {name: _fill_in(packaged_files.path(source), marks) for name, source in MADE_FROM.items()}
-    lesson = {f"lessons/{LESSON}/{name}": text for name, text in new_lesson.make_files(LESSON, SCHEMA).items()}
-    return {**made, "config.yaml": config.text(), **lesson}
+    place = f"{settings.lessons}/{LESSON}"
+    schema = os.path.relpath(f"{settings.results}/schema/{new_lesson.SCHEMA}", place)  # the first publication writes it
+    lesson = {f"{place}/{name}": text for name, text in new_lesson.make_files(LESSON, schema).items()}
+    return {**made, git_setup.FILE: git_setup.format_attributes(settings.results, settings.lessons),
+            "config.yaml": config.text(), **lesson}  # fmt: skip
 
 
 def _fill_in(template: Path, marks: Mapping[str, str]) -> str:
@@ -109,10 +122,10 @@ def _is_taken(folder: Path, name: str) -> bool:
     return path.exists() or path.is_symlink() or any(part.exists() and not part.is_dir() for part in above)
 
 
-def _list_first_lesson(folder: Path, names: Mapping[str, str]) -> list[str]:
+def _list_first_lesson(folder: Path, names: Mapping[str, str], lessons: str) -> list[str]:
     """The first lesson's files, where they are not needed, because the repository has lessons."""
-    has_lessons = any(folder.glob("lessons/*/lesson.yaml"))
-    return [name for name in names if name.startswith("lessons/")] if has_lessons else []
+    has_lessons = any((folder / lessons).glob("*/lesson.yaml"))
+    return [name for name in names if name.startswith(f"{lessons}/")] if has_lessons else []
 
 
 def _write_all(folder: Path, wanted: Mapping[str, str]) -> None:

@@ -6,15 +6,13 @@ import functools
 import os
 import platform
 import shutil
-import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from lessonpress import sandbox
-from lessonpress.core import canonical_json, git
+from lessonpress.core import canonical_json, clock, git
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
 from lessonpress.lesson import reader
@@ -120,7 +118,7 @@ def make_mutants(plan: Plan, copied: Path, to: Path) -> Path:
 def make_provenance(facts: Facts, result: sandbox.WorkerResult) -> CaptureProvenance:
     """Who ran what, where and when; written by the parent, except the facts sent before lesson code ran."""
     return {
-        "capturedAt": read_clock(), "productRevision": read_commit(), "python": platform.python_version(),
+        "capturedAt": clock.read_clock(), "productRevision": read_commit(), "python": platform.python_version(),
         "torch": version("torch").partition("+")[0], "initialisation": str(facts.get("initialisation")),
         "settings": {**sandbox.SETTINGS, "threads": facts.get("threads"), "interopThreads": 1,
                      "deterministicAlgorithms": facts.get("deterministic"), "mkldnn": facts.get("mkldnn"),
@@ -129,17 +127,6 @@ def make_provenance(facts: Facts, result: sandbox.WorkerResult) -> CaptureProven
         "host": {"system": platform.system(), "kernel": platform.release(), "user": os.getuid()},
         "isolation": cast("Isolation", result.isolation()),
     }  # fmt: skip
-
-
-def read_clock() -> str:
-    """Now in UTC, or the moment that SOURCE_DATE_EPOCH names. Raises RetryableError where that names none."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        return datetime.fromtimestamp(int(epoch) if epoch else time.time(), UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        raise RetryableError("SOURCE_DATE_EPOCH", f"{epoch!r:.50} given",
-                             "seconds since the beginning of 1970, up to the year 9999",
-                             "Set it to such a number, or unset it.") from None  # fmt: skip
 
 
 def read_commit() -> str | None:

@@ -13,6 +13,7 @@ from lessonpress import __version__
 from lessonpress.cli import authoring, commands
 from lessonpress.cli.authoring import CONFIG, ConfigFile
 from lessonpress.core import suggestions
+from lessonpress.core.errors import LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 
@@ -125,15 +126,29 @@ def verify(
 
 @app.command()
 def diff(
-    slug: Slug, a: Annotated[str | None, typer.Argument()] = None, b: Annotated[str | None, typer.Argument()] = None,
+    slug: Annotated[str | None, typer.Argument(help="A lesson, by slug.", metavar="SLUG")] = None,
+    a: Annotated[str | None, typer.Argument()] = None, b: Annotated[str | None, typer.Argument()] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where the HTML page is written.", metavar="FILE")] = None,
+    against: Annotated[str | None, typer.Option(help="Compare all lessons with a branch or commit, as Markdown.",
+                                                metavar="REF")] = None,
     config: ConfigFile = CONFIG,
 ) -> None:  # fmt: skip
     """Say what changed between two revisions (the last two without names), and write it as one HTML page."""
     from lessonpress.core import canonical_json
     from lessonpress.publishing import diff as differ
 
+    if against:
+        from lessonpress.publishing import review as reviewer
+
+        if slug:
+            raise typer.BadParameter("--against compares all lessons; name none.")
+        done = reviewer.review(commands.read_settings(config), against, out=out)
+        typer.echo(reviewer.format_markdown(done), nl=False)
+        typer.echo(done.page, err=True)
+        return
+    if not slug:
+        raise typer.BadParameter("name a lesson, or say --against REF to compare all of them.")
     settings = _known(commands.read_settings(config), slug)
     difference = differ.diff(settings, slug, a, b, out=out)
     if json:
@@ -223,6 +238,78 @@ def withdraw(
     from lessonpress.publishing import prune as pruner
 
     _settled(config, lambda settings: pruner.withdraw(_known(settings, slug), slug, revision, note))
+
+
+@app.command()
+def merge(
+    driver: Annotated[tuple[Path, Path, Path, str] | None, typer.Option(
+        help="For git alone: merge one file.", metavar="BASE OURS THEIRS NAME")] = None,
+    setup: Annotated[bool, typer.Option("--setup", help="Only tell git how published files merge.")] = False,
+    publishing: Annotated[bool, typer.Option("--publish/--no-publish", help="Publish what sources give now.")] = True,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Lead the site to a good state after a git merge, rebase, cherry-pick, revert or stash; nothing is lost."""
+    from lessonpress.publishing import git_setup
+
+    if driver:
+        if not git_setup.run_driver(*driver):
+            raise typer.Exit(1)
+        return
+    settings = commands.read_settings(config)
+    if setup:
+        typer.echo("\n".join(git_setup.set_up(settings)) or "Git knows already how published files merge.")
+        return
+    from lessonpress.publishing import merge as merger
+
+    done = merger.merge(settings, publishing=publishing)
+    typer.echo("\n".join(done.lines) or "Everything that was published is here, and in order.")
+    if git_setup.lacks_attributes(settings) or git_setup.lacks_driver():
+        typer.echo(f"Git does not know yet how published files merge. Type once in this clone: {git_setup.SETUP}",
+                   err=True)  # fmt: skip
+    if done.mistakes:
+        raise LessonErrors(list(done.mistakes))
+
+
+@app.command()
+def upgrade(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None,
+    note: Annotated[str | None, typer.Option(help="The reason; else the versions that changed.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would change.")] = False,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Publish every lesson again with the torch, Python and lessonpress of now, and say what that changes."""
+    from lessonpress.publishing import site as pages
+    from lessonpress.publishing import upgrade as upgrader
+
+    settings = _known(commands.read_settings(config), *slugs or ())
+    lessons, mistakes = upgrader.upgrade(settings, slugs or (), note=note, dry_run=dry_run)
+    typer.echo(upgrader.format_table(lessons, dry_run=dry_run))
+    if not dry_run:
+        typer.echo(pages.write_site(settings))
+    if mistakes:
+        raise LessonErrors(mistakes)
+
+
+@app.command()
+def compact(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG
+) -> None:
+    """Keep superseded revisions as `earlier` in config.yaml says: as archives, or as folders again."""
+    from lessonpress.publishing import compact as packer
+
+    settings = _known(commands.read_settings(config), *slugs or ())
+    typer.echo(packer.pack_published(settings, slugs or ()))
+
+
+@app.command()
+def deploy(
+    out: Annotated[Path, typer.Argument(help="A new folder, or one that this command has made.", metavar="DIR")],
+    config: ConfigFile = CONFIG,
+) -> None:
+    """Build the site as a static host serves it, and follow every link in it; 1 where one leads nowhere."""
+    from lessonpress.publishing import deploy as deployer
+
+    typer.echo(deployer.deploy(commands.read_settings(config), out))
 
 
 @app.command()

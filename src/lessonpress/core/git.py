@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+# Git's files that name the commit which it is about to bring in.
+UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD")
 # What `git rev-parse --local-env-vars` lists, but for settings.
 _ELSEWHERE = frozenset({
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -39,9 +42,12 @@ def read_at_head(folder: Path, path: Path) -> bytes | None:
     return _git(folder, "cat-file", "blob", f"HEAD:{name}")
 
 
-def list_commits(folder: Path, path: Path) -> list[str]:
-    """The commits that changed `path`, the newest first: those before this one, then those of other branches."""
-    lists = (_git(folder, "rev-list", since, "--", str(path.resolve())) for since in ("HEAD", "--all"))
+def list_commits(folder: Path, path: Path, tips: Iterable[str] = ("HEAD", "--all")) -> list[str]:
+    """The commits that changed `path`, the newest first: those before this one, then those of other branches.
+
+    With `tips` those before these.
+    """
+    lists = (_git(folder, "rev-list", "--full-history", since, "--", str(path.resolve())) for since in tips)
     return list(dict.fromkeys(commit for listing in lists for commit in (listing or b"").decode().split()))
 
 
@@ -66,20 +72,96 @@ def read_objects(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
     return out
 
 
-def list_committed_changes(folder: Path) -> list[tuple[str, str, str]]:
-    """Every change of a file below `folder` by a commit up to this one, oldest first: `A`, `M` or `D`, name, blob."""
-    output = _git(folder, "log", "--reverse", "--topo-order", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m",
-                  "-z", "--relative", "HEAD", "--", ".")  # fmt: skip
+def list_committed_changes(folder: Path, commits: Iterable[str] = ("HEAD",)) -> list[tuple[str, str, str]]:
+    """Every change of a file below `folder` by a commit up to some, oldest first: `A`, `M` or `D`, name, blob."""
+    output = _git(folder, "log", "--reverse", "--topo-order", "--full-history", "--format=", "--raw", "--no-abbrev",
+                  "--no-renames", "-m", "-z", "--relative", *commits, "--", ".")  # fmt: skip
     parts = (output or b"").decode("utf-8", "replace").split("\0")
     facts = [(fact.split(), name) for fact, name in zip(parts[0::2], parts[1::2], strict=False)]
     return [(fact[4][:1], name, fact[3]) for fact, name in facts]
 
 
-def list_blobs(folder: Path) -> dict[str, str]:
-    """The blob of each file below `folder` in the last commit, by relative name."""
-    output = _git(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
+def list_blobs(folder: Path, commit: str = "HEAD", below: str = ".") -> dict[str, str]:
+    """The blob of each file below `folder` (or a path in it) in a commit, by name relative to `folder`."""
+    output = _git(folder, "ls-tree", "-r", "-z", commit, "--", below)
     entries = (entry.split("\t", 1) for entry in (output or b"").decode("utf-8", "replace").split("\0") if entry)
     return {name: facts.split()[2] for facts, name in entries}
+
+
+def name_blob(data: bytes, length: int) -> str:
+    """What git calls a file of these bytes, in a repository whose names have so many digits."""
+    digest = hashlib.sha1(usedforsecurity=False) if length == 40 else hashlib.sha256()
+    digest.update(b"blob %d\0" % len(data) + data)
+    return digest.hexdigest()
+
+
+def find_commit(folder: Path, name: str) -> str | None:
+    """The commit that a name means (`HEAD~2`, `origin/main`), or None."""
+    return (_git(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or b"").decode().strip() or None
+
+
+def find_merge_base(folder: Path, one: str, other: str) -> str | None:
+    """The newest commit that two commits have in common, or None."""
+    return (_git(folder, "merge-base", one, other) or b"").decode().strip() or None
+
+
+def list_unfinished(folder: Path) -> list[tuple[str, str]]:
+    """What git has begun and not finished, as (name of git's file, commit): a merge, a pick, a revert, a rebase."""
+    out = []
+    rebasing = any(_git_path(folder, name).exists() for name in ("rebase-merge", "rebase-apply"))
+    for name in UNFINISHED:
+        if name == "REBASE_HEAD" and not rebasing:  # git may leave it behind
+            continue
+        place = _git_path(folder, name)
+        if place.is_file():
+            out += [(name, commit) for commit in place.read_text(encoding="utf-8").split()]
+    return out
+
+
+def _git_path(folder: Path, name: str) -> Path:
+    """Where git keeps one of its own files."""
+    place = (_git(folder, "rev-parse", "--git-path", name) or b"").decode().rstrip("\n")
+    return folder / place if place else folder / ".git" / name
+
+
+def list_unmerged(folder: Path) -> list[str]:
+    """The files below `folder` that a merge has left in conflict, by relative name."""
+    output = _git(folder, "diff", "--name-only", "-z", "--diff-filter=U", "--relative", "--", ".")
+    return [name for name in (output or b"").decode("utf-8", "replace").split("\0") if name]
+
+
+def has_changes(folder: Path) -> bool:
+    """Whether anything below `folder` is not as the last commit holds it, new files included."""
+    return bool(_git(folder, "status", "--porcelain", "--untracked-files=normal", "--", "."))
+
+
+def add_all(folder: Path) -> None:
+    """Stage everything below `folder` as it lies there; conflicts are so resolved."""
+    _git(folder, "add", "--all", "--", ".")
+
+
+def find_top(folder: Path) -> Path | None:
+    """The top folder of the working tree, or None outside git."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    return Path(top.decode().rstrip("\n")) if top else None
+
+
+def read_setting(folder: Path, name: str) -> str | None:
+    """A setting of git's configuration, or None."""
+    value = _git(folder, "config", "--get", name)
+    return None if value is None else value.decode("utf-8", "replace").rstrip("\n")
+
+
+def write_setting(folder: Path, name: str, value: str) -> bool:
+    """Set one for this repository alone; False where git refuses."""
+    return _git(folder, "config", "--local", name, value) is not None
+
+
+def read_attribute(folder: Path, path: Path, name: str) -> str:
+    """What .gitattributes say of a path: `set`, `unset`, `unspecified` or a value; empty outside git."""
+    output = _git(folder, "check-attr", "-z", name, "--", str(path.resolve()))
+    parts = (output or b"").decode("utf-8", "replace").split("\0")
+    return parts[2] if len(parts) > 2 else ""
 
 
 def is_shallow(folder: Path) -> bool:

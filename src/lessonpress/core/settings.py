@@ -19,6 +19,7 @@ class Site(_Settings):
     """The published site."""
 
     title: str = Field("Lessons", description="The catalogue's title.")
+    author: str = Field("", description="Who publishes the site, for its feed; empty: its title stands there.")
     base_url: str = Field("", pattern=r"^(https?://.*[^/])?$",
                           description="Where the site is served, for absolute links; no slash at the end.")  # fmt: skip
 
@@ -89,6 +90,8 @@ class Config(_Settings):
     lessons: str = Field("lessons", min_length=1, description="The folder that holds one folder for each lesson.")
     results: str = Field("results", min_length=1, description="The published site; it is committed.")
     work: str = Field("work", min_length=1, description="Intermediate files; never committed.")
+    earlier: Literal["plain", "packed"] = Field(
+        "plain", description="How superseded revisions are kept: as folders, or as archives that `deploy` unpacks.")
     batch: Positive = Field(200, description="Has no effect any more: a cluster's jobs are made by --group-components.")
     site: Site = Field(Site(), description="What the pages around the lessons say.")
     limits: Limits = Field(Limits(), description="What one worker process may use.")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lessonpress.core import git
 from lessonpress.core.errors import LessonError
 from lessonpress.publishing.integrity import Fault
-from lessonpress.revision import history
+from lessonpress.revision import history, packed
 
-_FILE = re.compile(r"models/([^/]+)/(?:([0-9a-f]{16})/(.+)|revisions\.json)")
+FILE = re.compile(r"models/([^/]+)/(?:([0-9a-f]{16})/(.+)|revisions\.json)")
 
 
 def find_rewritten(results: Path) -> Iterator[Fault]:
@@ -26,9 +26,9 @@ def find_rewritten(results: Path) -> Iterator[Fault]:
     known = _Known()
     changes = git.list_committed_changes(results)
     for kind, name, blob in changes:
-        if (match := _FILE.fullmatch(name)) and match[2]:
+        if (match := FILE.fullmatch(name)) and match[2]:
             known.add_file((match[1], match[2]), match[3], kind, blob)
-    histories = {blob: match[1] for _, name, blob in changes if (match := _FILE.fullmatch(name)) and not match[2]}
+    histories = {blob: match[1] for _, name, blob in changes if (match := FILE.fullmatch(name)) and not match[2]}
     for blob, data in git.read_objects(results, histories).items():
         for event in (history.parse_history(data) or history.start_history(""))["revisions"]:
             known.notes.setdefault((histories[blob], event["revision"]), set()).add(event["note"])
@@ -60,9 +60,24 @@ def _find_changed(results: Path, known: _Known) -> Iterator[Fault]:
         folder = f"models/{slug}/{revision}"
         blobs = ((name, now.get(f"{folder}/{name}"), published) for name, published in sorted(files.items()))
         changed = [name for name, blob, published in blobs if blob and blob not in published]
-        if changed and (results / folder).is_dir():
+        if not (results / folder).is_dir():
+            changed = list(_find_repacked(results / folder, files))
+        if changed:
             yield Fault(f"{folder}/{changed[0]}", "a commit changed this file after the revision was published",
                         "Take the folder back from the commit that published it.")  # fmt: skip
+
+
+def _find_repacked(place: Path, published: Mapping[str, set[str]]) -> Iterator[str]:
+    """Files of an archive that are not the bytes which a commit published."""
+    if not packed.exists(place):
+        return
+    try:
+        files = packed.read_files(place)
+    except LessonError:
+        return  # `integrity` reports it
+    for name, blobs in sorted(published.items()):
+        if blobs and (name not in files or git.name_blob(files[name], len(next(iter(blobs)))) not in blobs):
+            yield name
 
 
 def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
@@ -78,9 +93,9 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
         for revision in sorted(revision for owner, revision in published if owner == slug):
             if history.find_removal(past, revision):
                 continue
-            if revision not in events or not (folder / revision).is_dir():
-                reason = f", or say why: lessonpress withdraw {slug} {revision} --note REASON" if events else "."
-                mend = f"Take it back from the commit, with its event{reason}"
+            if revision not in events or not packed.exists(folder / revision):
+                reason = f" Or say why it is gone: lessonpress withdraw {slug} {revision} --note REASON"
+                mend = history.TAKE_BACK + (reason if events else "")
                 yield Fault(f"models/{slug}/{revision}",
                             "a commit published this revision, but it is gone and the history gives no reason", mend)
             elif (slug, revision) in known.notes and events[revision] not in known.notes[slug, revision]:

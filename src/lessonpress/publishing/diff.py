@@ -9,7 +9,7 @@ from lessonpress.core import atomic_io
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import diff_view, integrity
-from lessonpress.revision import history, revision_diff
+from lessonpress.revision import history, packed, revision_diff
 from lessonpress.revision.revision_diff import RevisionDiff
 
 
@@ -65,11 +65,11 @@ def format_difference(difference: RevisionDiff) -> str:
 def find_revision(folder: Path, order: list[str], name: str) -> Path:
     """The revision folder that a name means: an id, the beginning of exactly one, or a path."""
     matches = [revision for revision in order if revision.startswith(name)]
-    if len(matches) == 1 and (folder / matches[0]).is_dir():
-        return folder / matches[0]
+    if len(matches) == 1 and packed.exists(folder / matches[0]):
+        return packed.open_revision(folder / matches[0])
     if (Path(name) / "identity.json").is_file():
         return Path(name)
-    known = ", ".join(revision for revision in order if (folder / revision).is_dir())
+    known = ", ".join(revision for revision in order if packed.exists(folder / revision))
     what = "several revisions begin so" if len(matches) > 1 else "there is no such revision"
     raise LessonError(os.path.relpath(folder), f"{name!r}: {what}", f"published are {known}")
 

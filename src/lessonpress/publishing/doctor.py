@@ -7,15 +7,14 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessonpress.core import canonical_json, git
+from lessonpress.core import git
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import committed, integrity, signatures, verify
 from lessonpress.publishing.integrity import Fault
-from lessonpress.revision import history, identity, revision_diff
-from lessonpress.revision.history import History
+from lessonpress.revision import history, identity, packed, revision_diff
+from lessonpress.revision.history import Event, History
 
-GIT = "Take the file back from git."
 REVISION = re.compile(r"models/([^/]+)/([0-9a-f]{16})/(.+)")
 
 
@@ -71,12 +70,13 @@ def _check_reasons(folder: Path, lesson_history: History, at: str) -> Iterator[F
             if before is None:
                 expected = [identity.FIRST]
             else:
-                expected = list(revision_diff.compare_revisions(folder / before, folder / name).reasons)
+                sides = [packed.open_revision(folder / one) for one in (before, name)]
+                expected = list(revision_diff.compare_revisions(*sides).reasons)
         except (LessonError, OSError, *integrity.READ_ERRORS):
             expected = event["reasons"]  # a damaged revision is reported elsewhere
         if set(event["reasons"]) != set(expected):
             words = [", ".join(reasons) for reasons in (event["reasons"], expected)]
-            yield Fault(at, f"it explains revision {name} by {words[0]}; the files say {words[1]}", GIT)
+            yield Fault(at, f"it explains revision {name} by {words[0]}; the files say {words[1]}", history.TAKE_BACK)
         before = name
 
 
@@ -93,8 +93,9 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
         return
     for kind, name in git.list_changes(results):
         if match := REVISION.fullmatch(name):
-            if kind == "D" and _find_removal(results, match[1], match[2]):
-                continue
+            place = results / "models" / match[1] / match[2]
+            if kind == "D" and (_find_removal(results, match[1], match[2]) or packed.locate(place).is_file()):
+                continue  # of what is packed `committed` compares the bytes
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):
@@ -102,7 +103,7 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
 
 
 def _checkout_command(path: Path) -> str:
-    return f"git checkout HEAD -- {shlex.quote(str(path))}"
+    return f"{history.TAKE_BACK} Or by hand: git checkout HEAD -- {shlex.quote(str(path))}"
 
 
 def _find_removal(results: Path, slug: str, revision: str) -> bool:
@@ -115,29 +116,27 @@ def _find_removal(results: Path, slug: str, revision: str) -> bool:
 
 
 def _continues_commit(results: Path, name: str) -> bool:
-    """Whether a history still begins with the committed events, but for those that were removed with a reason."""
+    """Whether a history still has every committed event, in the same order, but for what was removed with a reason.
+
+    A merge may put events of another branch between them, and joins an event with an earlier one of the same revision.
+    """
     old = git.read_at_head(results, results / name)
     try:
-        now, then = canonical_json.read(results / name), canonical_json.loads(old or b"{}")
-        if [one for one in then.get("withdrawn", []) if one not in now.get("withdrawn", [])]:
-            return False
-        gone = {one["revision"] for one in _list_removals(now)} - {one["revision"] for one in _list_removals(then)}
-        before = [event for event in then["revisions"] if event["revision"] not in gone]
-        here = now["revisions"]
-    except (OSError, *integrity.READ_ERRORS):
+        now = history.parse_history((results / name).read_bytes())
+        before = history.parse_history(old or b"{}")
+    except OSError:
         return False
-    if not gone:
-        return bool(here[: len(before)] == before)
-    # What came between two events is gone: what followed it is compared with another one now, or says nothing new.
-    before = [event for at, event in enumerate(before) if not at or before[at - 1]["revision"] != event["revision"]]
-    return [_identify(event) for event in here[: len(before)]] == [_identify(event) for event in before]
+    if now is None or before is None:
+        return False
+    if [one for one in before.get("withdrawn", []) if one not in now.get("withdrawn", [])]:
+        return False
+    left = iter(now["revisions"])
+    gone = {one["revision"] for one in history.list_removals(now)}
+    return all(any(_is_same(event, other) for other in left)
+               for event in before["revisions"] if event["revision"] not in gone)  # fmt: skip
 
 
-def _list_removals(document: history.Document) -> list[history.Document]:
-    """What a history says was taken away, and why."""
-    return [*document.get("withdrawn", []), *document.get("dropped", [])]
-
-
-def _identify(event: history.Document) -> tuple[str, str, str | None]:
-    """An event without its reasons, which compare it with the one before."""
-    return event["revision"], event["publishedAt"], event["note"]
+def _is_same(event: Event, other: Event) -> bool:
+    """Whether another event of a history may be a committed one of a moment before a merge."""
+    words = event["note"] in (None, other["note"])
+    return event["revision"] == other["revision"] and words and other["publishedAt"] <= event["publishedAt"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lessonpress.core import git
 from lessonpress.core.errors import LessonError
-from lessonpress.revision import history
+from lessonpress.revision import history, packed
 
 
 def require_history(folder: Path, made: str | None = None) -> None:
@@ -17,8 +17,8 @@ def require_history(folder: Path, made: str | None = None) -> None:
     """
     if (folder / history.FILE).is_file():
         return
-    names = [path.name for path in folder.glob("[0-9a-f]" * 16) if path.is_dir()]
+    names = packed.list_revisions(folder)
     if set(names) - {made} or (names and git.holds(folder, folder / history.FILE)):
         raise LessonError(os.path.relpath(folder / history.FILE), f"the history of {len(names)} revision(s) is lost",
                           "the file that says which of them was published when and why",
-                          f"Take it back from git, or type: lessonpress doctor --rebuild {folder.name}")  # fmt: skip
+                          f"{history.TAKE_BACK} Outside git: lessonpress doctor --rebuild {folder.name}")  # fmt: skip

@@ -15,15 +15,16 @@ from typing import Any, TypeAlias
 from lessonpress.core import canonical_json
 from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.publishing import signatures
-from lessonpress.revision import bundle, history, identity
-from lessonpress.revision.history import Event, History
+from lessonpress.revision import bundle, history, identity, packed
+from lessonpress.revision.history import TAKE_BACK, Event, History
 from lessonpress.web.page import volatile
 
 NAME = re.compile(r"[0-9a-f]{16}")
-FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?=/|$)")
+FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?:\.tar\.xz)?(?=/|$)")
+ARCHIVE = re.compile(rf"[0-9a-f]{{16}}{re.escape(packed.SUFFIX)}")
 LEFTOVER = re.compile(r"\..*\.tmp-\d+")
 SHOWN_NAMES = 3  # files of a folder that are named in its line
-PAGES = frozenset({"index.html", history.FILE})
+PAGES = re.compile(rf"index\.html|revisions\.html|[0-9a-f]{{16}}\.html|{re.escape(history.FILE)}")
 NOT_BUNDLED = bundle.NOT_BUNDLED | {"preview.svg", "graph.tensorviz.json"}  # by this or an older lessonpress
 MISSING, CHANGED, EXTRA = "the file is missing", "its bytes are not the published ones", "no file of this revision"
 SUMS = "SHA256SUMS"
@@ -76,7 +77,7 @@ def require_whole(folder: Path) -> None:
     if faults:
         changed = f"this published revision was changed: {faults[0].where}: {faults[0].what}"
         raise LessonError(os.path.relpath(folder), changed, "the bytes that were published",
-                          "Take the folder back from git, or delete it and run again.") from None  # fmt: skip
+                          f"{TAKE_BACK} Or delete the folder and run again.") from None  # fmt: skip
 
 
 def group_faults(faults: Sequence[Fault]) -> list[Fault]:
@@ -119,8 +120,8 @@ def find_lesson_faults(models: Path, slug: str) -> list[Fault]:
 
 
 def list_revisions(folder: Path) -> list[str]:
-    """The names of all revision folders of a lesson, sorted."""
-    return sorted(path.name for path in folder.glob("*") if path.is_dir() and NAME.fullmatch(path.name))
+    """The names of all revisions of a lesson, plain or packed, sorted."""
+    return packed.list_revisions(folder)
 
 
 def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
@@ -134,9 +135,9 @@ def _find_strange_files(folder: Path, at: str) -> Iterator[Fault]:
         elif LEFTOVER.fullmatch(path.name):
             yield Fault(f"{at}/{path.name}", "a publisher that was killed left this",
                         "The next publication removes it.")  # fmt: skip
-        elif path.is_file() and signatures.FILE.fullmatch(path.name):
+        elif path.is_file() and (signatures.FILE.fullmatch(path.name) or ARCHIVE.fullmatch(path.name)):
             continue
-        elif not ((path.name in PAGES and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
+        elif not ((PAGES.fullmatch(path.name) and path.is_file()) or (NAME.fullmatch(path.name) and path.is_dir())):
             yield Fault(f"{at}/{path.name}", "no published file has this name", "Delete it.")
 
 
@@ -146,26 +147,24 @@ def _find_history_faults(folder: Path, lesson_history: History, at: str) -> Iter
     present = list_revisions(folder)
     if (folder / history.FILE).is_file():
         if lesson_history["slug"] != folder.name:
-            yield Fault(file, f"it is the history of {lesson_history['slug']!r}", "Take the file back from git.")
+            yield Fault(file, f"it is the history of {lesson_history['slug']!r}", TAKE_BACK)
         # The earliest histories have no seal.
         valid = (history.serialise(lesson_history).encode(), canonical_json.pretty(lesson_history).encode())
         if (folder / history.FILE).read_bytes() not in valid:
             yield Fault(file, "it was edited by hand: its seal does not fit",
-                        f"Take the file back from git; after a merge: lessonpress doctor --accept {folder.name}."
-                        )  # fmt: skip
+                        f"{TAKE_BACK} Outside git: lessonpress doctor --accept {folder.name}")  # fmt: skip
         yield from _find_event_faults(lesson_history, file)
         for fault in history.find_faults(lesson_history):
-            yield Fault(file, fault, "Take the file back from git, or pin the revision that is meant.")
+            yield Fault(file, fault, f"{TAKE_BACK} Or pin the revision that is meant.")
     elif present:
         yield Fault(file, "the history is lost, though revisions are here",
-                    f"Take the file back from git, or type: lessonpress doctor --rebuild {folder.name}")  # fmt: skip
+                    f"{TAKE_BACK} Outside git: lessonpress doctor --rebuild {folder.name}")  # fmt: skip
         return
     for revision in sorted(set(named) - set(present)):
-        yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone",
-                    "Take the folder back from git.")  # fmt: skip
+        yield Fault(f"{at}/{revision}", "the history names this revision, but its folder is gone", TAKE_BACK)
     for revision in sorted(set(present) - set(named)):
         yield Fault(f"{at}/{revision}", "the history does not name this revision",
-                    "Publish again (a publisher was stopped), or delete it if it is in no commit.")  # fmt: skip
+                    f"{TAKE_BACK} Or delete it if it is in no commit.")  # fmt: skip
     for event in lesson_history["revisions"]:
         yield from _find_date_fault(folder, event, file)
 
@@ -174,30 +173,32 @@ def _find_event_faults(lesson_history: History, file: str) -> Iterator[Fault]:
     for number, event in enumerate(lesson_history["revisions"]):
         strange = sorted(event.keys() - history.Event.__annotations__.keys())
         if strange:
-            yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(strange)})",
-                        "Take the file back from git.")  # fmt: skip
+            yield Fault(file, f"event {number + 1} is not as lessonpress writes it ({', '.join(strange)})", TAKE_BACK)
 
 
 def _find_date_fault(folder: Path, event: Event, file: str) -> Iterator[Fault]:
-    """An event's date must be the one in its revision's manifest."""
+    """No revision was published before it ran, as its manifest says."""
     try:
-        at = canonical_json.read(folder / event["revision"] / "manifest.json")["provenance"]["capturedAt"]
-    except (OSError, ValueError, KeyError, TypeError):
+        place = packed.open_revision(folder / event["revision"])
+        at = canonical_json.read(place / "manifest.json")["provenance"]["capturedAt"]
+    except (OSError, ValueError, KeyError, TypeError, LessonError):
         return  # the folder's own faults say what is wrong with it
-    if event["publishedAt"] != at:
-        remade = f"revision {event['revision']} was made at {at}, but published at {event['publishedAt']}"
+    if not isinstance(at, str) or event["publishedAt"] < at:
+        remade = f"revision {event['revision']} ran at {at}, but was published at {event['publishedAt']}"
         yield Fault(file, f"{remade}: its folder was made again, or the date was edited",
-                    "Take the folder and this file back from git; where no commit holds them, "
+                    f"{TAKE_BACK} Where no commit holds them, "
                     f"`lessonpress doctor --accept {folder.name}` dates the event by the folder.")  # fmt: skip
 
 
 def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
     """Every fault of one revision folder: changed, missing and extra files, or a name that does not fit its content."""
     at = f"models/{slug}/{folder.name}"
+    if not folder.is_dir() and packed.exists(folder):
+        return _find_archive_faults(folder, slug, at)
     special = [path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())]
     if special:
         names = [path.relative_to(folder).as_posix() for path in special]
-        return [Fault(f"{at}/{name}", "not a plain file", "Take the folder back from git.") for name in names]
+        return [Fault(f"{at}/{name}", "not a plain file", TAKE_BACK) for name in names]
     empty = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))
              if path.is_dir() and not any(path.iterdir())]  # fmt: skip
     files = {
@@ -207,8 +208,18 @@ def find_revision_faults(folder: Path, slug: str) -> list[Fault]:
     return [Fault(f"{at}/{name}" if name else at, what, _choose_remedy(what)) for name, what in faults]
 
 
+def _find_archive_faults(place: Path, slug: str, at: str) -> list[Fault]:
+    """Every fault of a packed revision, as of a folder."""
+    try:
+        files = packed.read_files(place)
+    except LessonError as error:
+        return [Fault(at + packed.SUFFIX, error.seen, error.fix)]
+    return [Fault(f"{at}{packed.SUFFIX}/{name}" if name else at + packed.SUFFIX, what, TAKE_BACK)
+            for name, what in find_file_faults(files, slug, place.name)]  # fmt: skip
+
+
 def _choose_remedy(what: str) -> str:
-    return "Delete it." if what == EXTRA else "Take the folder back from git."
+    return "Delete it." if what == EXTRA else TAKE_BACK
 
 
 def find_file_faults(files: Mapping[str, bytes], slug: str, revision: str) -> Iterator[tuple[str, str]]:

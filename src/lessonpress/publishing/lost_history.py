@@ -24,7 +24,7 @@ def rebuild_history(config: Config, slug: str) -> str:
         names = integrity.list_revisions(folder)
         if not names:
             raise LessonError(os.path.relpath(folder), "no revision is left here", "",
-                              "Take the folder back from git.")  # fmt: skip
+                              history.TAKE_BACK)  # fmt: skip
         _require_lost(folder, slug, names)
         commit, base = _find_committed(folder)
         kept: list[Event] = [event for event in base["revisions"] if event["revision"] in names] if base else []
@@ -68,7 +68,7 @@ def _report(slug: str, base: History | None, commit: str, events: Sequence[Event
         lines.append("  no commit holds a history: the order is that of the folders' dates; a pin is lost, and so is "
                      "that a revision was published twice")  # fmt: skip
     if new:
-        lines.append(f"  from the folders alone, so that a note is lost: {', '.join(new)}")
+        lines.append(f"  from the folders alone, dated by their runs, so that a note is lost: {', '.join(new)}")
     named = [event["revision"] for event in events]
     gone = [name for name in history.list_newest_first(base) if name not in named] if base else []
     if gone:

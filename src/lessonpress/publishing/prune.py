@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from lessonpress.build import execute
-from lessonpress.core import canonical_json, git, lock
+from lessonpress.core import canonical_json, clock, git, lock
 from lessonpress.core.errors import LessonError, escape_invisible
 from lessonpress.core.settings import Config
-from lessonpress.publishing import attestations, integrity, publish, signatures
-from lessonpress.revision import history, identity, revision_diff
+from lessonpress.publishing import attestations, compact, integrity, publish, signatures
+from lessonpress.revision import history, identity, packed, revision_diff
 from lessonpress.revision.history import Event, History
 
 
@@ -25,7 +23,8 @@ def list_history(config: Config, slug: str) -> str:
         # A revision that was published again has several events; the marks stand beside the last of them.
         states = {"pinned": lesson_history["pinned"], "current": lesson_history["current"]}
         marks = [word for word, revision in states.items() if revision == name and name not in seen]
-        marks += [] if (config.published(slug) / name).is_dir() else ["its folder is missing"]
+        place = config.published(slug) / name
+        marks += [] if place.is_dir() else ["packed"] if packed.exists(place) else ["its folder is missing"]
         seen.add(name)
         lines.append(_format_event(event) + (f"  [{', '.join(marks)}]" if marks else ""))
     if end := lesson_history.get("retired"):
@@ -51,7 +50,9 @@ def pin(config: Config, slug: str, revision: str | None) -> str:
     with lock.hold(Path(config.results)):
         before = _read_published(config, slug)
         chosen = _find_revision(config, slug, before, revision) if revision else None
-        history.write_history(config.published(slug), history.set_pin(before, chosen))
+        after = history.set_pin(before, chosen)
+        history.write_history(config.published(slug), after)
+        compact.settle_lesson(config, slug, after)
     if chosen:
         return f"{slug}: pinned to {chosen}; later publications add revisions without making them current"
     return f"{slug}: not pinned; current is {history.find_latest(before)}"
@@ -74,7 +75,7 @@ def retire(config: Config, slug: str, *, to: str | None = None, note: str | None
                               "Write: --note '…', or --to SLUG.")  # fmt: skip
         if to and (to == slug or history.find_latest(history.read_history(config.published(to), to)) is None):
             raise LessonError(f"--to {to}", "no such lesson is published", "", "Publish it first.")
-        history.write_history(config.published(slug), history.retire_lesson(before, execute.read_clock(), to, note))
+        history.write_history(config.published(slug), history.retire_lesson(before, clock.read_clock(), to, note))
     return f"{slug}: retired" + (f"; it is continued as {to}" if to else "")
 
 
@@ -136,8 +137,9 @@ def withdraw(config: Config, slug: str, revision: str, note: str) -> str:
         if not left["revisions"]:
             raise LessonError(slug, f"{names[0]} is the only revision", "one that readers can have instead",
                               "Publish a better one first, or retire the lesson.")  # fmt: skip
-        now = history.withdraw_revision(left, names[0], execute.read_clock(), note)
+        now = history.withdraw_revision(left, names[0], clock.read_clock(), note)
         history.write_history(folder, now)
+        compact.settle_lesson(config, slug, now)
         _remove_folders(folder, names)
     return f"{slug}: withdrawn {names[0]}; current is {now['current']}"
 
@@ -161,7 +163,7 @@ def drop(config: Config, slug: str, revisions: Collection[str], note: str) -> st
                 seen = "is what the lesson shows" if name in kept else "is no revision of the lesson"
                 raise LessonError(slug, f"{name} {seen}", "a superseded revision", "Nothing was dropped.")
         if chosen:
-            left = history.record_drops(_drop_events(folder, before, set(chosen)), chosen, execute.read_clock(), note)
+            left = history.record_drops(_drop_events(folder, before, set(chosen)), chosen, clock.read_clock(), note)
             history.write_history(folder, left)
             _remove_folders(folder, chosen)
     return f"{slug}: dropped {', '.join(chosen) or 'nothing'} ({note})"
@@ -176,10 +178,7 @@ def _drop(config: Config, slug: str, gone: set[str]) -> None:
 
 def _remove_folders(folder: Path, gone: Collection[str]) -> None:
     for name in sorted(gone):
-        hidden = folder / f".{name}.tmp-{os.getpid()}"
-        if (folder / name).is_dir():
-            os.rename(folder / name, hidden)  # whole or gone, also when this process is killed
-            shutil.rmtree(hidden)
+        packed.remove(folder / name)
         signatures.locate(folder / name).unlink(missing_ok=True)
         attestations.locate(folder / name).unlink(missing_ok=True)
 
@@ -208,26 +207,30 @@ def _drop_events(folder: Path, lesson_history: History, gone: set[str]) -> Histo
 
 def list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
     """Why a revision follows another, from their folders."""
-    if old is None or not (folder / old).is_dir():
+    if old is None or not packed.exists(folder / old):
         return [identity.FIRST]
-    with integrity.explain_damage(folder / old, folder / new):
-        return list(revision_diff.compare_revisions(folder / old, folder / new).reasons)
+    sides = [packed.open_revision(folder / name) for name in (old, new)]
+    with integrity.explain_damage(*sides):
+        return list(revision_diff.compare_revisions(*sides).reasons)
 
 
 def accept(config: Config, slug: str) -> str:
-    """Seal a history that was merged by hand: its order of events decides what is current, its folders the dates.
+    """Seal a history that was merged by hand: its order of events decides what is current.
+
+    An event of a moment before its revision ran gets the moment of the run.
 
     Raises LessonError when an event names a revision that is not there.
     """
     folder = config.published(slug)
     with lock.hold(Path(config.results)):
         merged = _read_published(config, slug)
-        lost = [name for name in history.list_newest_first(merged) if not (folder / name).is_dir()]
+        lost = [name for name in history.list_newest_first(merged) if not packed.exists(folder / name)]
         if lost:
             raise LessonError(os.path.relpath(folder / history.FILE), f"{lost[0]} has no folder", "",
-                              "Take the folder back from git, or leave its event out.")  # fmt: skip
+                              f"{history.TAKE_BACK} Or leave its event out.")  # fmt: skip
         events: list[Event] = [
-            {**event, "publishedAt": read_date(folder / event["revision"])} for event in merged["revisions"]
+            {**event, "publishedAt": max(event["publishedAt"], read_date(folder / event["revision"]))}
+            for event in merged["revisions"]
         ]
         history.write_history(folder, history.set_pin({**merged, "revisions": events}, merged["pinned"]))
     return f"{slug}: sealed; current is {merged['pinned'] or history.find_latest(merged)}"
@@ -236,7 +239,7 @@ def accept(config: Config, slug: str) -> str:
 def read_date(folder: Path) -> str:
     """When a revision was made, from its manifest."""
     with integrity.explain_damage(folder):
-        return str(history.read_document(folder / "manifest.json")["provenance"]["capturedAt"])
+        return str(history.read_document(packed.open_revision(folder) / "manifest.json")["provenance"]["capturedAt"])
 
 
 def _read_published(config: Config, slug: str) -> History:
@@ -251,7 +254,7 @@ def _find_revision(config: Config, slug: str, lesson_history: History, name: str
     """The published revision that a name, or the beginning of one, means."""
     order = history.list_newest_first(lesson_history)
     folder = config.published(slug)
-    matches = [revision for revision in order if revision.startswith(name) and (folder / revision).is_dir()]
+    matches = [revision for revision in order if revision.startswith(name) and packed.exists(folder / revision)]
     if len(matches) != 1:
         what = "several revisions begin so" if matches else "there is no such revision"
         raise LessonError(slug, f"{name!r}: {what}", f"published are {', '.join(order)}")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from lessonpress.build import artifact
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.build.steps import Done
-from lessonpress.core import atomic_io, canonical_json, lock, variables
+from lessonpress.core import atomic_io, canonical_json, clock, lock, variables
 from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
 from lessonpress.lesson import packages
 from lessonpress.publishing import attestations, history_guard, signatures
-from lessonpress.revision import history, identity
+from lessonpress.revision import history, identity, packed
 from lessonpress.revision.history import History
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ REFUSED = "Nothing was published; earlier revisions stay as they are."
 EXAMPLE = ("Write one, such as `- {id: dropped, sentence: The bias is left out., replace: {file: model.py, "
            "find: \" + bias\", with: \"\"}, breaks: [check_…]}`.")  # fmt: skip
 # What reading a damaged or missing document raises.
-READ_ERRORS = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError)
+READ_ERRORS = (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, *packed.DAMAGE)
 
 
 def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None = None) -> Done:
@@ -130,6 +130,8 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
     if gone := history.find_withdrawal(past, revision):
         raise LessonError(os.path.relpath(work.source_dir), f"revision {revision} was withdrawn: {gone['note']}",
                           "a lesson that gives another one", "Change what was wrong with it.")  # fmt: skip
+    if packed.exists(folder / revision) and not (folder / revision).is_dir():
+        packed.unpack_folder(folder / revision)  # it is published again
     exists = (folder / revision).is_dir()
     if exists:
         from lessonpress.publishing import integrity
@@ -141,9 +143,15 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
         _move(work.revision, rendered["files"], folder / revision)
     if before == revision:
         return revision, f"revision {revision} is back in its place"
-    reasons, counted = _list_reasons(folder / before if before else None, folder / revision)
-    at = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
-    history.write_history(folder, history.add_event(past, revision, at, reasons, note))
+    reasons, counted = _list_reasons(packed.open_revision(folder / before) if before else None, folder / revision)
+    ran = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
+    at = max(clock.read_clock(), ran)  # SOURCE_DATE_EPOCH may name a moment before the run
+    now = history.add_event(past, revision, at, reasons, note)
+    history.write_history(folder, now)
+    if work.config.earlier == "packed":
+        from lessonpress.publishing import compact
+
+        compact.settle_lesson(work.config, work.slug, now)
     if before is None:
         return revision, f"published revision {revision}"
     pin = f"; {past['pinned']} is pinned and stays current" if past["pinned"] else ""
@@ -156,7 +164,7 @@ def _find_equivalent(work: LessonBuild, past: History, made: str) -> tuple[str, 
     Returns it with the rounding in words (empty when the bytes are the same).
     """
     folder, new = work.config.published(work.slug), canonical_json.read(work.revision / "identity.json")
-    if history.has_revision(past, made) or (folder / made).is_dir():
+    if history.has_revision(past, made) or packed.exists(folder / made):
         return made, ""
     for revision in history.list_newest_first(past):
         if identity.differ_in_numbers_only(_read_identity(folder / revision), new):
@@ -164,7 +172,7 @@ def _find_equivalent(work: LessonBuild, past: History, made: str) -> tuple[str, 
             from lessonpress.publishing import equivalence, integrity
 
             with integrity.explain_damage(folder / revision):
-                equivalent = equivalence.compare_build(work, folder / revision)
+                equivalent = equivalence.compare_build(work, packed.open_revision(folder / revision))
             if equivalent.same:
                 return revision, f"within tolerance: {equivalent.comparison.words()}"
     return made, ""
@@ -173,7 +181,7 @@ def _find_equivalent(work: LessonBuild, past: History, made: str) -> tuple[str, 
 def _read_identity(folder: Path) -> identity.Identity | None:
     """A published revision's identity; None where the file is gone or damaged, which `lessonpress doctor` reports."""
     try:
-        document = dict(canonical_json.read(folder / "identity.json"))
+        document = dict(canonical_json.loads(packed.read_identity(folder)))
         return document if identity.is_identity(document) else None
     except READ_ERRORS:  # but not an error of the disk: what it hides must not decide what is published
         return None

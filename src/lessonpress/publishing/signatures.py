@@ -17,6 +17,7 @@ from lessonpress.core import atomic_io
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import attestations
+from lessonpress.revision import packed
 
 NAMESPACE = "lessonpress-revision"  # a signature that was made for something else is none
 SUFFIX = ".sshsig"
@@ -35,7 +36,7 @@ def sign_revision(folder: Path, key: str) -> bool:
     """
     if locate(folder).is_file():
         return False
-    done = _run(["sign", "-f", os.path.expanduser(key)], (folder / "identity.json").read_bytes())
+    done = _run(["sign", "-f", os.path.expanduser(key)], packed.read_identity(folder))
     if done.returncode:
         raise RetryableError(f"config.yaml: signing.key: {key}", f"ssh-keygen cannot sign: {_explain(done)}",
                              "the file of a key that can be used without asking", "The revision is published unsigned; "
@@ -80,7 +81,7 @@ def find_faults(config: Config, slug: str) -> Iterator[tuple[str, str, str]]:
     others = [path for suffix in (SUFFIX, attestations.SUFFIX) for path in config.published(slug).glob(f"*{suffix}")]
     for path in sorted(others):
         match = FILE.fullmatch(path.name)
-        if not match or not path.with_name(match[1]).is_dir():
+        if not match or not packed.exists(path.with_name(match[1])):
             yield f"models/{slug}/{path.name}", "a signature of no revision", "Delete it."
 
 
@@ -94,7 +95,7 @@ def find_signer(folder: Path, signers: Path, signature: Path | None = None) -> s
     known = ["-f", str(signers), "-s", str(signature or locate(folder))]
     listed = _run(["find-principals", *known], b"", namespace=False)
     for principal in listed.stdout.decode("utf-8", "replace").splitlines():
-        if not _run(["verify", *known, "-I", principal], (folder / "identity.json").read_bytes()).returncode:
+        if not _run(["verify", *known, "-I", principal], packed.read_identity(folder)).returncode:
             return principal
     return None
 
@@ -120,4 +121,4 @@ def _list_slugs(config: Config) -> list[str]:
 
 
 def _list_folders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("[0-9a-f]" * 16) if path.is_dir())
+    return [folder / name for name in packed.list_revisions(folder)]

@@ -43,7 +43,7 @@ class PageMemory:
         """What the pages show of a lesson with this history."""
         stored = self.known.get(folder.name)
         if isinstance(stored, dict) and stored.get("key") == self._key(folder, lesson_history):
-            self.same.add(folder / "index.html")
+            self.same |= {folder / name for name in list_pages(lesson_history)}
             entry = cast("CatalogueEntry", stored["entry"])
         else:
             entry = _read_entry(folder, lesson_history)
@@ -59,7 +59,8 @@ class PageMemory:
         }})  # fmt: skip
 
     def _key(self, folder: Path, lesson_history: History) -> str:
-        files = (_current_folder(folder, lesson_history) / "manifest.json", folder / "index.html")
+        files = (_current_folder(folder, lesson_history) / "manifest.json",
+                 *(folder / name for name in list_pages(lesson_history)))  # fmt: skip
         return canonical_json.digest_of([lesson_history, *(self.digest(file) for file in files)])
 
     def digest(self, file: Path) -> str | None:
@@ -85,7 +86,7 @@ def write_site(config: Config, *, receipt: Path | None = None) -> str:
         changed = [path for path, text in wanted.items() if not is_current(path, text)]
         atomic_io.write_all({path: wanted[path] for path in changed})
         stale = [results / name for name in ABSOLUTE if results / name not in wanted and (results / name).is_file()]
-        for path in stale:
+        for path in (*stale, *_list_stale_layers(memory)):
             path.unlink()
         memory.store(wanted)
     count = len(memory.same.union(wanted))
@@ -95,6 +96,12 @@ def write_site(config: Config, *, receipt: Path | None = None) -> str:
     removed = f"; without a base_url there is no {' and no '.join(path.name for path in stale)}" if stale else ""
     said = f"site: {len(changed)} of {count} pages changed" if changed or stale else "site: unchanged"
     return said + removed
+
+
+def _list_stale_layers(memory: PageMemory) -> list[Path]:
+    """Pages around revisions that no history names any more."""
+    return [path for folder, (past, _) in memory.seen.items() for path in folder.glob(f"{'[0-9a-f]' * 16}.html")
+            if path.name not in list_pages(past)]  # fmt: skip
 
 
 def is_current(path: Path, text: str) -> bool:
@@ -131,18 +138,51 @@ def _render_pages(
         if not past.get("retired"):
             current.append(newest)
             events += [_make_feed_entry(newest, event) for event in past["revisions"]]
-        if not (memory and folder / "index.html" in memory.same):
-            manifests = {str(past["current"]): newest}
-            out[folder / "index.html"] = site_pages.render_history(folder.name, newest["title"], past, manifests)
+        if not (memory and folder / site_pages.FRONT in memory.same):
+            out |= _render_lesson_pages(folder, newest, past, about)
     out[results / "index.html"] = site_pages.render_catalogue(current, title=about.title, base_url=about.base_url)
     out[results / "404.html"] = site_pages.render_missing(title=about.title, base_url=about.base_url)
     out |= {results / "schema" / name: read_schema(name) for name in SCHEMAS}
     if about.base_url:
-        shown = [f"models/{each['slug']}/{each['revision']}/index.html" for each in current]
-        around = ["index.html", *(f"models/{each['slug']}/index.html" for each in current)]
-        out[results / "feed.xml"] = site_pages.render_feed(events, title=about.title, base_url=about.base_url)
-        out[results / "sitemap.xml"] = site_pages.render_sitemap([*around, *shown], base_url=about.base_url)
+        out[results / "feed.xml"] = site_pages.render_feed(
+            events, title=about.title, base_url=about.base_url, author=about.author)  # fmt: skip
+        out[results / "sitemap.xml"] = site_pages.render_sitemap(_date_pages(histories), base_url=about.base_url)
     return out
+
+
+def _date_pages(histories: Mapping[Path, History]) -> dict[str, str]:
+    """The pages that a search engine is to know, with the moments of their last changes.
+
+    A revision never changes: its moment is that of its first publication.
+    """
+    out = {"index.html": ""}
+    for folder, past in histories.items():
+        if past.get("retired"):
+            continue
+        moments = [event["publishedAt"] for event in past["revisions"]]
+        first = dict(zip([e["revision"] for e in reversed(past["revisions"])], reversed(moments), strict=True))
+        at = f"models/{folder.name}"
+        out |= {f"{at}/index.html": max(moments), f"{at}/{past['current']}/index.html": first[str(past["current"])]}
+        out["index.html"] = max(out["index.html"], max(moments))
+    return out
+
+
+def list_pages(lesson_history: History) -> list[str]:
+    """The names of the pages in a lesson's folder: the current lesson, the list, and one around each revision."""
+    events = [event["revision"] for event in lesson_history["revisions"]]
+    gone = [one["revision"] for one in history.list_removals(lesson_history)]
+    layers = (site_pages.name_layer(name) for name in dict.fromkeys([*events, *gone]))
+    return [site_pages.FRONT, site_pages.LIST, *layers]
+
+
+def _render_lesson_pages(folder: Path, newest: CatalogueEntry, past: History, about: Site) -> dict[Path, str]:
+    slug, title = folder.name, newest["title"]
+    layers = site_pages.render_layers(slug, title, past)
+    return {
+        folder / site_pages.FRONT: site_pages.render_current(slug, title, past, base_url=about.base_url),
+        folder / site_pages.LIST: site_pages.render_history(slug, title, past, {str(past["current"]): newest}),
+        **{folder / site_pages.name_layer(name): text for name, text in layers.items()},
+    }
 
 
 def read_schema(name: str) -> str:
@@ -165,6 +205,11 @@ def _read_entry(folder: Path, lesson_history: History) -> CatalogueEntry:
 
     keys = (*recipe.keys(lambda role: role.catalogue), *ADDED)
     return cast("CatalogueEntry", {key: newest[key] for key in keys if key in newest})
+
+
+def read_title(folder: Path, lesson_history: History) -> str:
+    """What a published lesson is called now."""
+    return str(_read_entry(folder, lesson_history)["title"])
 
 
 def _current_folder(folder: Path, lesson_history: History) -> Path:

@@ -32,7 +32,7 @@ from lessonpress.web.page import rendering
 
 IDENTICAL, WITHIN, DRIFT, RETIRED = "identical", "within tolerance", "drift", "retired"
 NAMED = 40  # changes that a JUnit failure names
-REMEDY = ("To publish what the lesson gives now: snakemake --cores 1, then commit results/. "
+REMEDY = ("To publish what the lesson gives now: snakemake --cores 1, then commit what git shows. "
           "To keep what is published: take the lesson back from git.")  # fmt: skip
 RUNS = "_runs"  # the folder of each run's verdicts, in the work folder of verification
 
@@ -246,6 +246,9 @@ def find_faults_around(config: Config) -> list[Fault]:
     return [*find_page_faults(config), *committed.find_rewritten(Path(config.results))]
 
 
+AGAIN = "Type: lessonpress site (after a merge: lessonpress merge)."
+
+
 def find_page_faults(config: Config) -> Iterator[Fault]:
     """Pages around the lessons that are not what the published revisions give, and files that nobody published."""
     results = Path(config.results)
@@ -260,9 +263,9 @@ def find_page_faults(config: Config) -> Iterator[Fault]:
     for path, text in wanted.items():
         name = path.relative_to(results).as_posix()
         if not path.is_file():
-            yield Fault(name, "the page is missing", "Run `lessonpress site`.")
+            yield Fault(name, "the page is missing", AGAIN)
         elif not site.is_current(path, text):
-            yield Fault(name, "the page is not what the published revisions give", "Run `lessonpress site`.")
+            yield Fault(name, "the page is not what the published revisions give", AGAIN)
     lessons = results / "models"
     for path in sorted(results.rglob("*")):
         below = path.relative_to(results)
@@ -306,7 +309,8 @@ def _write_reports(config: Config, verdicts: Sequence[Verdict], around: Sequence
                         "site": _describe_faults(around)}  # fmt: skip
     atomic_io.write(folder / "report.json", canonical_json.pretty(document))
     atomic_io.write(folder / "junit.xml", format_junit(verdicts, around))
-    atomic_io.write(folder / "summary.md", format_markdown(verdicts, around))
+    unknown = committed.explain_shallow(Path(config.results))
+    atomic_io.write(folder / "summary.md", format_markdown(verdicts, around, unknown))
     views = {verdict.slug: _make_view(config, verdict, number)
              for number, verdict in enumerate(verdicts) if verdict.changes}  # fmt: skip
     atomic_io.write(folder / "report.html", rendering.render(
@@ -358,8 +362,8 @@ def _quote(text: str) -> str:
     return quoteattr(plain, {"\n": "&#10;"})
 
 
-def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
-    """The verdicts as Markdown, for a CI job's summary page or a comment."""
+def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault], unknown: str = "") -> str:
+    """The verdicts as Markdown, for a CI job's summary page or a comment; `unknown` is what could not be compared."""
     head = ("| | Lesson | Verdict | Revision | In words |", "|---|---|---|---|---|")
     lines = [f"### lessonpress verify: {summarise(verdicts, around)}", "", *head]
     for verdict in verdicts:
@@ -368,7 +372,7 @@ def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str
         slug = _escape_cell(verdict.slug)
         lines.append(f"| {mark} | {slug} | {verdict.label()} | `{verdict.revision or '–'}` | {words} |")
     lines += [""] + [f"- ❌ {_escape_cell(fault.words())}" for fault in around] if around else []
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(["", unknown] if unknown else [])]) + "\n"
 
 
 def _escape_cell(text: str) -> str:

@@ -17,6 +17,8 @@ from lessonpress.core.errors import LessonError
 
 FILE, SEAL = "revisions.json", "seal"
 NAME = re.compile(r"\w+")  # whatever a revision is called, it leads to no other folder
+# What leads to a good state, whatever git has done: every message about a published file that is not right says it.
+TAKE_BACK = "Type: lessonpress merge (it takes from git what was published, after a merge or a mishap)."
 Document: TypeAlias = dict[str, Any]  # a published JSON file, which anybody may have edited
 
 
@@ -99,8 +101,7 @@ def _read_valid(path: Path, slug: str) -> History:
     except (ValueError, AttributeError, KeyError, TypeError):
         pass
     raise LessonError(os.path.relpath(path), f"this is no history of {slug}", "JSON as lessonpress wrote it",
-                      "Take the file back from git, with every event of both sides, or type: "
-                      f"lessonpress doctor --rebuild {slug}")  # fmt: skip
+                      f"{TAKE_BACK} Outside git: lessonpress doctor --rebuild {slug}")  # fmt: skip
 
 
 def _is_history(document: Any) -> bool:
@@ -193,12 +194,15 @@ def find_withdrawal(history: History, revision: str) -> Removal | None:
     return next((one for one in history.get("withdrawn", []) if one["revision"] == revision), None)
 
 
+def list_removals(history: History) -> list[Removal]:
+    """What was withdrawn, or dropped and not published again, each with the moment and the reason."""
+    removed = [*history.get("withdrawn", []), *history.get("dropped", [])]
+    return [one for one in removed if not has_revision(history, one["revision"])]
+
+
 def find_removal(history: History, revision: str) -> Removal | None:
     """When and why a revision was withdrawn, or dropped by a policy and not published again: then nothing is lost."""
-    if has_revision(history, revision):
-        return None
-    removed = [*history.get("withdrawn", []), *history.get("dropped", [])]
-    return next((one for one in removed if one["revision"] == revision), None)
+    return next((one for one in list_removals(history) if one["revision"] == revision), None)
 
 
 def find_faults(history: History) -> Iterator[str]:

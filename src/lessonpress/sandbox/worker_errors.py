@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lessonpress.core.errors import LessonError, RetryableError
-from lessonpress.sandbox import WorkerResult
+from lessonpress.sandbox import WorkerResult, paths
 from lessonpress.sandbox.capture import Untrusted
 from lessonpress.sandbox.result import state_limit
 
@@ -22,6 +25,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "open_files": ("[Errno 24]", "Too many open files"), "file_mib": ("[Errno 27]", "File too large"),
     "threads": ("can't start new thread",),
 }  # fmt: skip
+IMPORTING = ("ModuleNotFoundError", "ImportError")
+MISSING = re.compile(r"No module named '([A-Za-z_]\w*)")
 # Where bubblewrap runs, what a lesson must not read is not there.
 DENIED = ("PermissionError", "FileNotFoundError", "gaierror")
 DENIALS = ("[Errno 1]", "[Errno 13]", "[Errno 30]", "[Errno 38]", "Operation not permitted", "Permission denied")
@@ -35,6 +40,9 @@ def lesson_error(error: Untrusted, folder: Path, what: str, ended: WorkerResult,
 
     `at` is the place to name when none of the lesson's own lines took part: a recipe's line, say.
     """
+    foreign = find_foreign_package(clean_text(error.get("type")), clean_text(error.get("message")))
+    if foreign:
+        return foreign
     place = error.get("place")
     where = at or os.path.relpath(folder)
     if isinstance(place, dict):
@@ -58,6 +66,38 @@ def lesson_error(error: Untrusted, folder: Path, what: str, ended: WorkerResult,
     return made(where, seen, because, format_printed(ended))
 
 
+def find_foreign_package(kind: str, message: str) -> RetryableError | None:
+    """The error of an environment whose packages the worker cannot read, where an import failed for that reason.
+
+    Such a package is found by this process, but lies outside of this Python's own folders: in another environment that
+    PYTHONPATH or a .pth file leads to. No line of a lesson is to blame for that.
+    """
+    match = MISSING.search(message) if kind in IMPORTING else None
+    name = match[1] if match else ""
+    place = _locate_package(name) if name else message.rpartition(": ")[2].strip("'\"") if kind in DENIED else ""
+    if not place or ("site-packages" not in place and not name):
+        return None
+    path = Path(os.path.realpath(place))
+    if any(path.is_relative_to(os.path.realpath(folder)) for folder in paths.readable()):
+        return None
+    what = f"the package {name}" if name else "a package"
+    return RetryableError(place, f"the worker cannot read {what}, which lies in another environment",
+                          f"packages in the environment that runs lessonpress ({sys.prefix})",
+                          f"Install it there: {sys.executable} -m pip install {name or '…'}. (The lesson itself may be "
+                          "right.)")  # fmt: skip
+
+
+def _locate_package(name: str) -> str:
+    """Where this process would import a package from; empty where it has none."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return ""
+    if spec is None or spec.origin in (None, "built-in", "frozen"):
+        return next(iter(spec.submodule_search_locations or []), "") if spec else ""
+    return str(spec.origin)
+
+
 def _because(kind: str, message: str, limits: Mapping[str, int]) -> str:
     """What in the worker's confinement made an exception arise, in words; empty when nothing did."""
     if kind in DENIED or any(mark in message for mark in DENIALS):
@@ -79,6 +119,10 @@ def process_error(folder: Path, what: str, ended: WorkerResult) -> RetryableErro
     Whether the lesson did that or somebody killed it, nobody can tell: it is tried again.
     """
     # Before its first line no lesson code has run: what was printed then is the interpreter's own.
+    last = next((line for line in reversed(ended.printed.splitlines()) if line.strip()), "")
+    kind, _, message = last.partition(": ")
+    if not ended.lines and (foreign := find_foreign_package(kind, message)):
+        return foreign
     early = "" if ended.limit or ended.lines else _held("", ended.printed, ended.confinement.limits)
     fix = "Raise it in config.yaml under limits, or make the lesson smaller." if ended.limit or early else ""
     seen = f"running {what}: {ended.reason()}"

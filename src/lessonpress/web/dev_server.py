@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lessonpress.core.errors import LessonError, WrongUsage
+from lessonpress.revision import packed
 
 HOST = "127.0.0.1"
 NAMES = frozenset({HOST, "localhost", "[::1]"})  # the names that a browser on this machine may use
@@ -26,6 +27,7 @@ TYPES = {
     ".zip": "application/zip", ".npy": "application/octet-stream", ".safetensors": "application/octet-stream",
     **dict.fromkeys(["", ".py", ".txt", ".md", ".yaml", ".yml", ".cff"], TEXT),
 }  # fmt: skip
+REVISION = re.compile(r"(models/[a-z0-9-]+/[0-9a-f]{16})(?:/(.*))?")  # of a site: it may be packed
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -37,7 +39,14 @@ class Handler(SimpleHTTPRequestHandler):
         """The file of an address; an address that leads out of the folder, also by a link, has none."""
         file = Path(super().translate_path(path))
         inside = file.resolve().is_relative_to(Path(self.directory).resolve())
-        return super().translate_path(path) if inside else str(Path(self.directory) / "\0")
+        if not inside:
+            return str(Path(self.directory) / "\0")
+        if match := REVISION.match(file.relative_to(self.directory).as_posix()):
+            place = Path(self.directory) / match[1]
+            with contextlib.suppress(LessonError):
+                unpacked = packed.open_revision(place)
+                return str(unpacked / (match[2] or "")) if unpacked != place else super().translate_path(path)
+        return super().translate_path(path)
 
     def parse_request(self) -> bool:
         """Refuse a request for another machine's name: a page elsewhere may have had its name point here."""

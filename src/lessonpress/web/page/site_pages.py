@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         year: int | str | None
 
 
+LIST, FRONT = "revisions.html", "index.html"  # of one lesson: the list of its revisions, and the current lesson
 _OTHER = "Other lessons"
 FEED = 50  # entries of the feed
 
@@ -96,13 +97,19 @@ def render_catalogue(lessons: Sequence[CatalogueEntry], *, title: str = "Lessons
              "itemListElement": items}  # fmt: skip
     return rendering.render(
         "catalogue.html.jinja", groups=groups, count=len(cards), title=title, base_url=base_url, about=about,
-        page_script=rendering.make_script(*script_modules.join_modules([script_modules.page_module("catalogue")])),
+        page_script=_make_script("catalogue"),
     )  # fmt: skip
+
+
+def _make_script(name: str) -> Markup:
+    """One of our scripts for a page, with what it imports."""
+    return rendering.make_script(*script_modules.join_modules([script_modules.page_module(name)]))
 
 
 def render_missing(*, title: str = "Lessons", base_url: str = "") -> str:
     """The page for an address that leads nowhere, `results/404.html`; its link needs `base_url`: it has no place."""
-    return rendering.render("missing.html.jinja", title=title, front=f"{base_url}/index.html" if base_url else "/")
+    front = f"{base_url}/index.html" if base_url else "/"
+    return rendering.render("missing.html.jinja", title=title, front=front, script=_make_script("missing"))
 
 
 def render_waiting(message: str = "") -> str:
@@ -110,22 +117,77 @@ def render_waiting(message: str = "") -> str:
     return rendering.render("waiting.html.jinja", message=message)
 
 
-def render_feed(entries: Sequence[FeedEntry], *, title: str, base_url: str) -> str:
-    """An Atom feed of the newest revisions."""
+def render_feed(entries: Sequence[FeedEntry], *, title: str, base_url: str, author: str = "") -> str:
+    """An Atom feed of the newest revisions; who has published an entry that names nobody is `author`, else the site."""
     newest = sorted(entries, key=lambda entry: (entry["publishedAt"], entry["slug"], entry["revision"]), reverse=True)
-    shown = [{**entry, "title": prose.to_text(entry["title"]), "href": f"{base_url}/models/{quote(entry['slug'])}/"
-              f"{quote(entry['revision'])}/index.html"} for entry in newest[:FEED]]  # fmt: skip
-    return rendering.render_text("feed.xml.jinja", entries=shown, title=title, base_url=base_url)
+    shown = [{**entry, "title": prose.to_text(entry["title"]), "id": f"{base_url}/models/{quote(entry['slug'])}/"
+              f"{quote(entry['revision'])}/index.html", "href": f"{base_url}/models/{quote(entry['slug'])}/"
+              f"{name_layer(quote(entry['revision']))}"} for entry in newest[:FEED]]  # fmt: skip
+    return rendering.render_text("feed.xml.jinja", entries=shown, title=title, base_url=base_url,
+                                 author=author or title)  # fmt: skip
 
 
-def render_sitemap(addresses: Sequence[str], *, base_url: str) -> str:
-    """A sitemap of pages, given by their addresses relative to the site's root."""
-    absolute = [f"{base_url}/{quote(each)}" for each in sorted(addresses)]
-    return rendering.render_text("sitemap.xml.jinja", addresses=absolute)
+def render_sitemap(pages: Mapping[str, str], *, base_url: str) -> str:
+    """A sitemap of pages: by their addresses relative to the site's root the moments of their last changes."""
+    absolute = {f"{base_url}/{quote(each)}": pages[each] for each in sorted(pages)}
+    return rendering.render_text("sitemap.xml.jinja", pages=absolute)
+
+
+def name_layer(revision: str) -> str:
+    """The page around one revision, beside its folder: it says when there is a newer one."""
+    return f"{revision}.html"
+
+
+def render_current(slug: str, title: str, history: History, *, base_url: str = "") -> str:
+    """A lesson's `results/models/<slug>/index.html`: it leads to the current revision, or to its successor."""
+    retired, current = history.get("retired"), quote(history.get("current") or "")
+    to = retired["to"] if retired else None
+    href = f"../{quote(to)}/{FRONT}" if to else LIST if retired else f"{current}/{FRONT}"
+    words = f"This lesson goes on as {to}:" if to else "This lesson has ended:" if retired else "The current lesson:"
+    return rendering.render(
+        "current.html.jinja", href=href, words=words, plain_title=prose.to_text(title),
+        canonical=f"{base_url}/models/{quote(to or slug)}/" if base_url else "",
+        script=_make_script("current"),
+    )  # fmt: skip
+
+
+def render_layers(slug: str, title: str, history: History, *, deep: bool = False) -> dict[str, str]:
+    """The pages around all revisions of a lesson, by revision, also around those that are gone and left a reason.
+
+    A revision's own page never changes, so it cannot know of newer ones. `deep`: to stand in the revision's folder.
+    """
+    first = {event["revision"]: event["publishedAt"][:10] for event in reversed(history["revisions"])}
+    out = {name: _render_layer(title, name, _describe_revision(history, name, day), history, f"{name}/{FRONT}", deep)
+           for name, day in first.items()}  # fmt: skip
+    removals = [*(("was withdrawn", one) for one in history.get("withdrawn", [])),
+                *(("is no longer kept, since", one) for one in history.get("dropped", []))]  # fmt: skip
+    for what, one in removals:
+        if one["revision"] in first:
+            continue  # it was published again
+        words = f"Revision {one['revision']} {what} {one['at'][:10]}: {one['note']}"
+        out[one["revision"]] = _render_layer(title, one["revision"], words, history, "", deep)
+    return out
+
+
+def _describe_revision(history: History, name: str, day: str) -> str:
+    if history.get("retired"):
+        return f"This is revision {name}, published {day}. The lesson has ended."
+    if name == history["current"]:
+        return f"This is revision {name}, published {day}, the current one."
+    return f"This is revision {name}, published {day}. It is not the current one."
+
+
+def _render_layer(title: str, name: str, words: str, history: History, frame: str, deep: bool) -> str:
+    retired = history.get("retired")
+    to = retired["to"] if retired else None
+    go_on = f"../{quote(to)}/{FRONT}" if to else FRONT
+    last = f"Read {to}" if to else "Read the current lesson" if not retired else "What became of it"
+    return rendering.render("layer.html.jinja", plain_title=prose.to_text(title), revision=name, words=words,
+                            above="../" if deep else "", go_on=go_on, go_on_words=last, frame=frame)  # fmt: skip
 
 
 def render_history(slug: str, title: str, history: History, manifests: Mapping[str, CatalogueEntry]) -> str:
-    """A lesson's `results/models/<slug>/index.html`: the current revision first, then every event, newest first.
+    """A lesson's `results/models/<slug>/revisions.html`: the current revision first, then every event, newest first.
 
     `manifests` holds what manifests are at hand, by revision (it may be empty).
     """
@@ -159,7 +221,7 @@ def _make_card(lesson: CatalogueEntry) -> Card:
         str(lesson.get("year") or (milestone.get("year") if milestone else "") or ""),
         f"{folder}/index.html",
         f"{folder}/preview.svg",
-        f"models/{quote(slug)}/index.html",
+        f"models/{quote(slug)}/{LIST}",
         _collect_words(lesson),
     )
 
@@ -201,7 +263,7 @@ def _make_event(entry: Publication, current: str) -> Event:
     revision = entry["revision"]
     return Event(
         revision,
-        f"{quote(revision)}/index.html",
+        f"{quote(revision)}/{FRONT}" if revision == current else name_layer(quote(revision)),
         (entry.get("publishedAt") or "")[:10],
         tuple(entry.get("reasons") or []),
         Markup(prose.to_inline(entry.get("note") or "")),
