@@ -214,6 +214,17 @@ def test_what_a_gate_refuses_is_a_mistake_too(typed: Typed, run: None) -> None:
     assert (code, "the check fails: measured 1.5" in err) == (1, True)
 
 
+def test_a_file_that_another_run_takes_away_is_a_message(typed: Typed) -> None:
+    """Two runs by hand in one work folder: the later one says what happened and what to do."""
+    def taken(_: object) -> Made:
+        return Made({"read": Path("work/echo/gone").read_text()})
+
+    with mock.patch.dict(steps.STEPS, {"rehearse": replace(steps.STEPS["rehearse"], make=taken)}):
+        code, _, err = typed("render", SLUG)
+    assert (code, err.startswith("work/echo/gone: the file was taken away while it was read")) == (1, True)
+    assert "run the same command again" in err
+
+
 @pytest.mark.parametrize("in_run", [False, True])
 def test_what_is_no_mistake_of_the_lesson_fails(typed: Typed, monkeypatch: pytest.MonkeyPatch, in_run: bool) -> None:
     """A limit, files that changed since the run began: the job fails, its log says why, and it is done again."""

@@ -14,7 +14,7 @@ globalThis.lesson = {
     });
     const values = compute(id, Object.fromEntries(shaped));
     const figures = (kind) => live[kind].map((_, at) => figureNow(kind, at, values)?.numbers ?? null);
-    const metrics = live.metrics.map((_, at) => metricNow(at, values)?.value ?? null);
+    const metrics = live.metrics.map((_, at) => metricNow(at, values)?.value);
     return { matrices: figures("matrices"), vectors: figures("vectors"), metrics };
   },
   cases: Object.keys(live.cases),

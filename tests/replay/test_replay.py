@@ -459,6 +459,8 @@ def test_batch_norm_in_training_updates_its_figures() -> None:
     head = "self.norm = nn.BatchNorm1d(4)"
     assert uncovered("y = self.norm(x)\nself.norm.eval()\nreturn self.norm(y)", mode="eval", head=head) == ()
     assert uncovered("return self.norm(self.norm(x)), self.norm.running_mean * 2", mode="train", head=head) == ()
+    switched = "self.norm.train()\ny = self.norm(x)\nself.norm.eval()\nreturn y, self.norm(x)"
+    assert uncovered(switched, head=head) == ()
 
 
 def test_a_tensor_from_outside_is_not_repeated() -> None:

@@ -166,6 +166,9 @@ FORGED = [
     {"ended": 0, "error": None, "results": {}, "drawn": {"execution": ["x"]}, "asked": []},
     {"ended": 0, "error": None, "results": {}, "drawn": {}, "asked": [["model.py", "1", "time"]]},
     {"ended": 0, "error": None, "results": {}, "drawn": {}, "asked": [["model.py", 1]]},
+    {"ended": 0, "error": None, "results": {}, "drawn": {}, "asked": [["model.py", 10**4000, "time"]]},
+    {"ended": 256, "error": None, "results": {}, "drawn": {}, "asked": []},
+    {"ended": -9, "error": None, "results": {}, "drawn": {}, "asked": []},
 ]  # fmt: skip
 
 

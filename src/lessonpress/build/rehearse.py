@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EXPECTED = "the same numbers at any time, in any folder and process"
 FIX = "Give what differs as an input, or draw it from torch, which the recipe's seed decides."
 KEYS = {"ended", "error", "results", "drawn", "asked"}
-MOST = 5  # calls are named in a message
+MOST, LINES = 5, 10_000_000  # calls that a message names, and lines that no file has
 
 
 def rehearse_bundle(work: LessonBuild) -> None:
@@ -64,7 +64,8 @@ def read_answer(answer: Any) -> Rehearsed:
         and _maps(answer["results"], lambda run: isinstance(run, list) and all(texts(sha, str) for sha in run))
         and _maps(answer["drawn"], lambda run: _maps(run, lambda sha: texts(sha, str)))
         and isinstance(answer["asked"], list)
-        and all(isinstance(call, list) and [type(part) for part in call] == [str, int, str] for call in answer["asked"])
+        and all(isinstance(call, list) and [type(part) for part in call] == [str, int, str]
+                and 0 < call[1] < LINES for call in answer["asked"])
     )
     if not good:
         raise capture.Malformed("a part of another form")

@@ -141,6 +141,10 @@ def describe_os_error(error: OSError) -> LessonError:
     """An error of the operating system as a message; a name that is too long can only have been typed."""
     kind = WrongUsage if error.errno == errno.ENAMETOOLONG else RetryableError
     name = error.filename2 or error.filename
+    if error.errno == errno.ENOENT:
+        return kind(str(name), "the file was taken away while it was read",
+                    "one run at a time in a lesson's work folder",
+                    "If another one is at work, wait for its end; then run the same command again.")  # fmt: skip
     return kind(str(name or "the system refuses"), error.strerror or str(error))
 
 

@@ -309,7 +309,8 @@ def _write_reports(config: Config, verdicts: Sequence[Verdict], around: Sequence
                         "site": _describe_faults(around)}  # fmt: skip
     atomic_io.write(folder / "report.json", canonical_json.pretty(document))
     atomic_io.write(folder / "junit.xml", format_junit(verdicts, around))
-    atomic_io.write(folder / "summary.md", format_markdown(verdicts, around))
+    unknown = committed.explain_shallow(Path(config.results))
+    atomic_io.write(folder / "summary.md", format_markdown(verdicts, around, unknown))
     views = {verdict.slug: _make_view(config, verdict, number)
              for number, verdict in enumerate(verdicts) if verdict.changes}  # fmt: skip
     atomic_io.write(folder / "report.html", rendering.render(
@@ -361,8 +362,8 @@ def _quote(text: str) -> str:
     return quoteattr(plain, {"\n": "&#10;"})
 
 
-def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str:
-    """The verdicts as Markdown, for a CI job's summary page or a comment."""
+def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault], unknown: str = "") -> str:
+    """The verdicts as Markdown, for a CI job's summary page or a comment; `unknown` is what could not be compared."""
     head = ("| | Lesson | Verdict | Revision | In words |", "|---|---|---|---|---|")
     lines = [f"### lessonpress verify: {summarise(verdicts, around)}", "", *head]
     for verdict in verdicts:
@@ -371,7 +372,7 @@ def format_markdown(verdicts: Sequence[Verdict], around: Sequence[Fault]) -> str
         slug = _escape_cell(verdict.slug)
         lines.append(f"| {mark} | {slug} | {verdict.label()} | `{verdict.revision or '–'}` | {words} |")
     lines += [""] + [f"- ❌ {_escape_cell(fault.words())}" for fault in around] if around else []
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(["", unknown] if unknown else [])]) + "\n"
 
 
 def _escape_cell(text: str) -> str:

@@ -471,7 +471,7 @@ class Tracer:
                 beside = self._held(layer, held)
                 state = [(name, tensor, None if isinstance(tensor, nn.Parameter) else tensor.clone(), version(tensor))
                          for name, tensor in held]  # fmt: skip
-                draws = Draws()
+                draws, training = Draws(), module.training
                 if self.numbers:
                     args, kwargs = plain_numbers(args), plain_numbers(kwargs)
             try:
@@ -489,6 +489,8 @@ class Tracer:
                     if cached is not None and self.flow.knows(cached):
                         self.computed[name] = self.read(cached, None)
                 call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
+                if training:
+                    call["training"] = True
                 if beside := {**beside, **self.computed}:
                     call["beside"] = beside
                 if inside is not None:

@@ -425,7 +425,7 @@ class Builder:
                    for name, full in names.items() if name not in call.get("beside", {})}  # fmt: skip
         weights |= {name: self._encode(struct) for name, struct in call.get("beside", {}).items()}
         params = {name: self._encode(value) for name, value in _wrap_params(module["params"])}
-        extra = {"training": bool(module["training"]), "dtype": self.run["dtype"]}
+        extra = {"training": call.get("training", False), "dtype": self.run["dtype"]}
         row = TABLE.get(plain_name(call["op"]))
         params |= {name: value for name, value in extra.items() if row is not None and name in row.options}
         packed = bool(args) and isinstance(args[0], list)  # a packed sequence, in its parts

@@ -178,11 +178,10 @@ export const runProgram = (program, inputs, tensors, slots = []) => {
     values[program.ports[slot]] = copy(x);
   };
   program.ports.forEach((port, slot) => {
-    const [family, name] = [port.slice(0, port.indexOf(":")), port.slice(port.indexOf(":") + 1)];
-    if (/^\d/.test(family)) return;
+    const [family, name] = port.split(/:([^]*)/);
+    if (+family >= 0) return; // the number of the call that gives it
     const given = (family === "input" ? inputs : tensors)[name];
-    if (!given) refuse(`${port} is not given`);
-    if (given.kind < FLOAT && !flat(given).every(Number.isInteger)) refuse(`${name} takes whole numbers only`);
+    if (given.kind < FLOAT && !flat(given).every(Number.isInteger)) refuse(`${name} takes whole numbers`);
     keep(slot, copy(given));
   });
   for (const step of program.steps) {

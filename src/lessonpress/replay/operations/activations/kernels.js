@@ -58,7 +58,7 @@ const logSoftmaxLine = (line) => {
 op.softmax = (input, dim) => along(input, dim ?? refuse("softmax without an axis"), FLOAT, softmaxLine);
 op.log_softmax = (input, dim) => along(input, dim ?? refuse("softmax without an axis"), FLOAT, logSoftmaxLine);
 op.softmin = (input, dim) => op.softmax(same((v) => -v, input), dim);
-op.dropout = (input, p, training) => (training && p > 0 ? refuse("random") : input);
+op.dropout = (input, p, training) => (training && p > 0 ? refuse("random numbers are drawn inside it") : input);
 
 op.Tanh = (w, p, input) => op.tanh(input);
 op.Sigmoid = (w, p, input) => op.sigmoid(input);

@@ -191,7 +191,7 @@ def _axis(dim: int | None) -> int:
 def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """The input itself outside training; Unsupported inside, where elements fall at random."""
     if training and p > 0:
-        raise Unsupported("random")
+        raise Unsupported("random numbers are drawn inside it")
     return input
 
 

@@ -7,7 +7,7 @@ import { narrowed, selected } from "../shapes/kernels.js";
 
 const lowerTriangle = (n, m) => op.tril(map(BOOL, () => 1, nd([n, m], BOOL)), 0);
 op.scaled_dot_product_attention = (query, key, value, mask, dropout, causal, scale, grouped) => {
-  if (dropout > 0) refuse("random");
+  if (dropout > 0) refuse("random numbers are drawn inside it");
   if (grouped) {
     const times = query.shape[query.shape.length - 3] / key.shape[key.shape.length - 3];
     [key, value] = [key, value].map((x) => op.repeat_interleave(x, times, -3));
@@ -26,7 +26,7 @@ const projections = (w, inputs) => {
   return inputs.map((x, i) => linear(x, weight(i), third(w.in_proj_bias, i)));
 };
 op.MultiheadAttention = (w, p, query, key, value, padding, needWeights, mask, average, causal) => {
-  if (p.dropout > 0 && p.training) refuse("random");
+  if (p.dropout > 0 && p.training) refuse("random numbers are drawn inside it");
   if (w.bias_k || p.add_zero_attn) refuse("attention with an added key");
   if (causal && mask === null) refuse("a causal call without its mask");
   const batched = query.shape.length === 3;

@@ -27,7 +27,7 @@ def scaled_dot_product_attention(
     A bool mask tells what takes part, a float mask is added; a query without any key gives zeros, as in torch.
     """
     if dropout_p > 0:
-        raise Unsupported("random")
+        raise Unsupported("random numbers are drawn inside it")
     if enable_gqa:
         times = query.shape[-3] // key.shape[-3]
         key, value = np.repeat(key, times, axis=-3), np.repeat(value, times, axis=-3)
@@ -73,7 +73,7 @@ def MultiheadAttention(
     Bool masks hide what is true; a causal call without its mask is refused (Unsupported), as torch refuses it.
     """
     if p["dropout"] > 0 and p["training"]:
-        raise Unsupported("random")
+        raise Unsupported("random numbers are drawn inside it")
     if "bias_k" in w or p["add_zero_attn"]:
         raise Unsupported("attention with an added key")
     if is_causal and attn_mask is None:

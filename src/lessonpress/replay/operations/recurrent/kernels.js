@@ -28,7 +28,7 @@ const lstmStep = (x, [h, c], w, suffix) => {
   return [real((a, b) => logistic(a) * Math.tanh(b), o, cell), cell];
 };
 const recurrent = (step, states) => (w, p, input, given) => {
-  if (p.dropout > 0 && p.training && p.num_layers > 1) refuse("random");
+  if (p.dropout > 0 && p.training && p.num_layers > 1) refuse("random numbers are drawn inside it");
   if (p.proj_size > 0) refuse("proj_size");
   const batched = input.shape.length === 3;
   const turn = (x) => (batched && p.batch_first ? permute(x, [1, 0, 2]) : x);

@@ -62,7 +62,7 @@ def _run(step: Step, xs: Array, state: State, w: Weights, suffix: str) -> tuple[
 def _layers(step: Step, w: Weights, p: Params, input: Array, start: list[Array] | None, states: int) -> Any:
     """All layers and directions; gives the output and one array [layers · directions, batch, hidden] a state."""
     if p["dropout"] > 0 and p["training"] and p["num_layers"] > 1:
-        raise Unsupported("random")
+        raise Unsupported("random numbers are drawn inside it")
     if p["proj_size"]:
         raise Unsupported("proj_size")
     batched = input.ndim == 3
