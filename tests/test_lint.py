@@ -166,8 +166,8 @@ DOUBTS = {
         "not read it."),
     "an operation that no page repeats": (
         "model", "x + 1", "torch.histc(x + 1)",
-        "echo/model.py:7: torch.histc is called; where the model calls it, the page will show recorded values only. "
-        "Use operations that docs/reference.md lists, or take `control:` out."),
+        "echo/model.py:7: torch.histc is called; where the model calls it, the page will show what follows from it as "
+        "it was recorded. Use operations that docs/reference.md lists, or take `control:` out."),
     "a decomposition": ("model", "x + 1", "nn.init.orthogonal_(x + 1)",
                         "echo/model.py:6: torch.nn.init.orthogonal_ is called; its last digits depend on"),
 }  # fmt: skip
@@ -206,7 +206,8 @@ def test_a_name_that_cannot_be_told_otherwise_is_no_doubt(tmp_path: Path, takes:
 @pytest.mark.parametrize("call", [
     "torch.softmax(x, 0)", "F.gelu(x)", "torch.linalg.norm(x)", "torch.special.expit(x)", "torch.no_grad()",
     "torch.func.functional_call(self, {}, (x,))", "torch.Size([1])", "nn.Parameter(x)",
-    "torch.relu_(x)", "torch.manual_seed(1)",
+    "torch.relu_(x)", "torch.manual_seed(1)", "torch.vmap(len)(x)", "torch.autograd.grad(x, x)",
+    "torch.func.grad(len)(x)",
 ])  # fmt: skip
 def test_what_a_page_may_repeat_is_not_pointed_out(tmp_path: Path, call: str) -> None:
     """Operations of the table, whatever their spelling, and what is none."""

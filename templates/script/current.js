@@ -3,5 +3,5 @@
 const link = document.querySelector("a");
 if (link) {
   const to = link.href + location.search + location.hash;
-  (window.top ?? window).location.replace(to);
+  (document.defaultView?.top?.location ?? location).replace(to);
 }

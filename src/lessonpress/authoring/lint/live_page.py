@@ -21,9 +21,7 @@ SETTINGS = frozenset({
     "set_rng_state", "typename",
 })  # fmt: skip
 FAMILIES = ("linalg", "fft", "special")
-OUT_OF_SIGHT = ("torch.func.", "torch.nested.", "torch.autograd.functional.", "torch.vmap", "torch.autograd.grad")
-SEEN = frozenset({"torch.func.functional_call"})
-EVERYWHERE = "where the model calls it, the page will show recorded values only"
+EVERYWHERE = "where the model calls it, the page will show what follows from it as it was recorded"
 REPLACE = "Use operations that docs/reference.md lists, or take `control:` out."
 UNREAD = "Record what follows it, or take `control:` out."
 
@@ -98,15 +96,14 @@ def _parse(text: bytes) -> ast.Module:
 
 
 def _is_beyond(call: Call) -> bool:
-    """Whether a call is certainly an operation of torch that the table does not have."""
-    if call.name in SEEN:
-        return False
-    if call.name.startswith(OUT_OF_SIGHT):
-        return True
+    """Whether a call is certainly an operation of torch that the table does not have.
+
+    Functions under a transform, and gradients, are repeated by what runs inside them: that only a run can tell.
+    """
     parts = call.name.removeprefix("torch.").removeprefix("nn.functional.").split(".")
-    if not call.name.startswith("torch.") or parts[-1] in SETTINGS or not parts[-1][:1].islower():
+    if not call.name.startswith("torch.") or parts[-1] in SETTINGS or parts[0] in ("autograd", "func", "vmap"):
         return False
-    if len(parts) > 2 or (len(parts) == 2 and parts[0] not in FAMILIES):
+    if not parts[-1][:1].islower() or len(parts) > 2 or (len(parts) == 2 and parts[0] not in FAMILIES):
         return False
     name = operations.plain_name("_".join(parts))
     known = {name, name.removesuffix("_"), operations.plain_name(parts[-1]) if parts[0] == "special" else name}
