@@ -14,6 +14,7 @@ from lessonpress.web.page import rendering
 TIMES = 3  # of each part; its median counts
 PARTS = (
     "reading the recipe", "the lesson's runs", "its broken variants", "cutting the record", "its checks", "rendering",
+    "the bundle, once more",
 )  # fmt: skip
 
 
@@ -33,7 +34,8 @@ def _measure_lesson(config: Config, folder: Path) -> dict[str, float]:
     alone = {**work.source, "plan": {**work.source["plan"], "mutants": []}}
     runs = _median(lambda: execute.run_lesson(config, alone, folder))
     broken = max(took["execute"] - runs, 0.0)
-    parts = [took["hash"], runs, broken, took["record"], took["check"], took["render"]]
+    parts = [took["hash"], runs, broken, took["record"], took["check"], took["render"],
+             took["rehearse"]]  # fmt: skip
     return dict(zip(PARTS, parts, strict=True))
 
 

@@ -39,8 +39,8 @@ LEAVES = {
     "record": (("source.json", "capture.json"), ("cases.json", "cases.csv")),
     "check": (("source.json", "capture.json", "mutants.json"), ("checks.json",)),
     "render": (("source.json", "capture.json", "cases.json", "cases.csv", "checks.json"),
-               ("rendered.json", "revision")),
-    "publish": (("rendered.json", "revision", "checks.json"), ("published.json",)),
+               ("rendered.json", "rehearsed.json", "revision")),
+    "publish": (("rendered.json", "rehearsed.json", "revision", "checks.json"), ("published.json",)),
 }
 DECLARED = 'rule all:\n    input: expand("out/{{i}}/published.json", i=range({count}))\n' + "".join(
     f"rule {name}:\n    input: {', '.join(repr('out/{{i}}/' + file) for file in takes)}\n"

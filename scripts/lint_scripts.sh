@@ -27,5 +27,10 @@ fi
 
 echo 'eslint: faults in the scripts'
 node node_modules/eslint/bin/eslint.js .
+echo 'actionlint: the workflows, also the one that init writes'
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+./.venv/bin/python -c 'import sys; from lessonpress.authoring import repository as r; print(r.make_files()[r.SITE], end="")' >"$made/site.yml"
+node scripts/lint_workflows.mjs .github/workflows/*.yml "$made/site.yml"
 echo 'tsc: types of the scripts'
 node node_modules/typescript/bin/tsc --project tsconfig.json --pretty false

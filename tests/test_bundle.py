@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lessonpress.revision import bundle
+from lessonpress.revision import bundle, worker_files
 
 FILES = {
     "model.py": b"x = 1\n",
@@ -76,9 +76,9 @@ def test_requirements_are_pinned_without_local_builds() -> None:
 
 def test_the_workers_own_code_is_taken_along() -> None:
     """`run.py --compare` runs the code that made the record, byte for byte."""
-    files = bundle.collect_worker_files()
+    files = worker_files.collect_worker_files()
     assert {"worker/__init__.py", "worker/run.py", "worker/recorded.py"} <= set(files)
-    assert all(data == (bundle.WORKER.parent / name).read_bytes() for name, data in files.items())
+    assert all(data == (worker_files.WORKER.parent / name).read_bytes() for name, data in files.items())
 
 
 def test_checksums_are_what_sha256sum_checks(tmp_path: Path) -> None:

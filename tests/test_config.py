@@ -53,8 +53,8 @@ def test_a_setting_is_read(tmp_path: Path) -> None:
         ),
         (
             "\nlesons: x\n",
-            "settings.yaml:2: lesons: unknown key; known here: batch, earlier, isolation, lessons, limits, results, "
-            "signing, site, work. Did you mean lessons?",
+            "settings.yaml:2: lesons: unknown key; known here: batch, earlier, isolation, keep, lessons, limits, "
+            "results, signing, site, work. Did you mean lessons?",
         ),
         ("limits:\n  wall_seconds: soon\n", "settings.yaml:2: limits.wall_seconds: 'soon' given; "),
         (

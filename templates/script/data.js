@@ -14,7 +14,6 @@
  * @property {({ statistic: string, figure: [kind: "matrices" | "vectors", at: number] } | null)[]} metrics the statistic of a figure
  * @property {Record<string, string[]>} modules the ports of what each module gave
  * @property {{ inputs: string[], label: string, range: [number, number] | null } | null} control
- * @property {(id: string) => void} [takeWay] what ways.js puts here: let these be what a case was run with
  * @property {any[]} [ways] what stands in place of program, matrices, vectors and modules for cases that ran otherwise
  */
 /**

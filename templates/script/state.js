@@ -2,6 +2,8 @@
 import { data } from "./data.js";
 
 /** @typedef {import("#replay/operations/interpreter.js").NdArray} NdArray */
+// On a page of several programs ways.js adds `takeWay`, which makes these the ones that a case was run with.
+/** @type {import("./data.js").Live & { takeWay?: (id: string) => void }} */
 export const live = data.live;
 // `inputs` are the reader's own arrays, by name; null as long as nothing was moved.
 /** @type {{ id: string, inputs: Record<string, NdArray>, values: Record<string, NdArray>, slots: NdArray[] }} */

@@ -112,7 +112,7 @@ def test_snakemake_lists_what_there_is(published: House) -> None:
     assert done.returncode == 0, done.stderr
     rows = {line.split("\t")[0]: line.split("\t")[-2:] for line in done.stdout.splitlines()}
     names = ("source.json", "capture.json", "mutants.json", "cases.json", "cases.csv", "checks.json", "rendered.json",
-             "revision", "published.json")  # fmt: skip
+             "rehearsed.json", "revision", "published.json")  # fmt: skip
     assert {str(state / name) for name in names} <= rows.keys()
     assert {tuple(row) for name, row in rows.items() if name.startswith("work/")} == {("ok", "no update")}
     for option in ("--dag", "--rulegraph"):

@@ -192,7 +192,7 @@ def renewing(template: House, tmp_path_factory: pytest.TempPathFactory) -> Site:
 def published(config: Config) -> None:
     """Publish the tiny lesson in this process, from what is rendered already."""
     work = steps.open_build(config, TINY)
-    steps.perform(work, "render")
+    steps.perform(work, "rehearse")
     assert not publish.publish(work).mistakes
 
 

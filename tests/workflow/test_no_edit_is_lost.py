@@ -301,7 +301,7 @@ def made_from_nothing(house: House, around: dict[str, str]) -> int:
         config = settings.read()
         for slug in sorted(path.parent.name for path in Path("lessons").glob("*/lesson.yaml")):
             work = steps.open_build(config, slug)
-            tried(lambda work=work: (steps.perform(work, "render"), publish.publish(work)))
+            tried(lambda work=work: (steps.perform(work, "rehearse"), publish.publish(work)))
         tried(lambda: site.write_site(config))
         return int(failed or bool(mistakes.collect_mistakes(config)))
 

@@ -19,7 +19,7 @@ from lessonpress.lesson.capture_records import Capture
 from lessonpress.lesson.recipe import Recipe, Recording
 from lessonpress.lesson.records import Cases, Graph, MutantVerdict, SourceRecord, Verdict
 from lessonpress.replay import replay
-from lessonpress.revision import bundle, identity, manifest, manifest_schema, provenance, weights
+from lessonpress.revision import bundle, identity, manifest, manifest_schema, provenance, weights, worker_files
 from lessonpress.revision.manifest_schema import Manifest, PublishedFile
 from lessonpress.web.page import (
     binding,
@@ -186,7 +186,7 @@ def _make_tools(source: SourceRecord, body: Manifest) -> dict[str, bytes]:
     }
     shapes = [str(output["shape"]).replace(" ", "") for output in body["provenance"].get("outputs") or []]
     texts["run.py"] = bundle.make_run_script(texts["run.py"], source["plan"], shapes)
-    return {**{name: text.encode() for name, text in texts.items()}, **bundle.collect_worker_files(),
+    return {**{name: text.encode() for name, text in texts.items()}, **worker_files.collect_worker_files(),
             **bundle.make_editor_files()}  # fmt: skip
 
 

@@ -193,11 +193,15 @@ def prune(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG…]")] = None, config: ConfigFile = CONFIG,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be dropped.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is asked.")] = False,
+    policy: Annotated[bool, typer.Option("--policy", help="Drop what `keep` in config.yaml does not keep.")] = False,
 ) -> None:  # fmt: skip
     """Drop revision folders that are in no commit; the current and the pinned ones stay."""
     from lessonpress.publishing import prune as pruner
 
     settings = _known(commands.read_settings(config), *slugs or ())
+    if policy:
+        _drop_by_policy(settings, slugs or (), config, dry_run=dry_run, asked=not yes and sys.stdin.isatty())
+        return
     doomed = pruner.find_prunable(settings, slugs or ())
     if not doomed:
         typer.echo("Nothing to drop: every earlier revision is in a commit.")
@@ -208,6 +212,20 @@ def prune(
     if dry_run or (asked and not typer.confirm(f"Drop {len(doomed)} of them for good?")):
         return
     _settled(config, lambda settings: "\n".join(pruner.prune(settings, slugs or (), agreed=doomed)))
+
+
+def _drop_by_policy(settings: Config, slugs: Sequence[str], config: Path, *, dry_run: bool, asked: bool) -> None:
+    """Say what the policy does not keep, then drop that and nothing else."""
+    from lessonpress.publishing import keep as keeper
+
+    chosen = keeper.find_droppable(settings, slugs)
+    for slug, names in chosen.items():
+        typer.echo(f"{slug}: keep: {settings.keep} does not keep {', '.join(names)}")
+    count = sum(map(len, chosen.values()))
+    if not chosen:
+        typer.echo(f"Nothing to drop: keep: {settings.keep} keeps every revision that is here.")
+    elif not dry_run and (not asked or typer.confirm(f"Drop {count} of them for good?")):
+        _settled(config, lambda now: keeper.drop(now, chosen))
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 # Git's files that name the commit which it is about to bring in.
@@ -93,6 +93,19 @@ def name_blob(data: bytes, length: int) -> str:
     digest = hashlib.sha1(usedforsecurity=False) if length == 40 else hashlib.sha256()
     digest.update(b"blob %d\0" % len(data) + data)
     return digest.hexdigest()
+
+
+def list_tags(folder: Path) -> list[str]:
+    """The tags of the repository that a folder lies in."""
+    return (_git(folder, "tag", "--list") or b"").decode("utf-8", "replace").split()
+
+
+def list_texts(folder: Path, endings: Collection[str]) -> list[Path]:
+    """Files below `folder` that git holds, or would take, whose names end so; outside git all that are there."""
+    output = _git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
+    names = [Path(name) for name in output.decode("utf-8", "replace").split("\0") if name] if output is not None else [
+        path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]  # fmt: skip
+    return [folder / name for name in names if name.suffix in endings]
 
 
 def find_commit(folder: Path, name: str) -> str | None:

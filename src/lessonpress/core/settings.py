@@ -90,6 +90,8 @@ class Config(_Settings):
     lessons: str = Field("lessons", min_length=1, description="The folder that holds one folder for each lesson.")
     results: str = Field("results", min_length=1, description="The published site; it is committed.")
     work: str = Field("work", min_length=1, description="Intermediate files; never committed.")
+    keep: str = Field("all", pattern=r"^(all|tagged|last [1-9][0-9]{0,5})$",
+                      description="Which revisions `prune --policy` keeps: all, last N, or tagged by git.")  # fmt: skip
     earlier: Literal["plain", "packed"] = Field(
         "plain", description="How superseded revisions are kept: as folders, or as archives that `deploy` unpacks.")
     batch: Positive = Field(200, description="Has no effect any more: a cluster's jobs are made by --group-components.")

@@ -10,10 +10,8 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lessonpress import worker
 from lessonpress.core import canonical_json
 from lessonpress.lesson import packages
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from lessonpress.lesson.records import InputSpec, Nested, Plan
     from lessonpress.revision.manifest_schema import Manifest, Paper
 
-WORKER = Path(__file__).parents[1] / "worker"
 NOT_SUMMED = frozenset({"SHA256SUMS", "bundle.zip"})
 NOT_BUNDLED = frozenset({"bundle.zip", "index.html", "cases.csv", "ro-crate-metadata.json"})
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -31,12 +28,6 @@ def list_requirements() -> str:
     """The packages that run.py needs, at the versions that made the record."""
     words = "# Everything that run.py needs. A CPU build of torch is enough: nothing here uses a GPU.\n"
     return words + "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in packages.INSTALLED)
-
-
-def collect_worker_files() -> dict[str, bytes]:
-    """The worker's own source, which `run.py --compare` runs again."""
-    return {f"worker/{path.name}": path.read_bytes() for path in sorted(WORKER.glob("*.py"))
-            if path.name not in worker.NOT_SHIPPED}  # fmt: skip
 
 
 def make_editor_files() -> dict[str, bytes]:
