@@ -10,7 +10,7 @@ from typing import (
 
 from typing_extensions import TypedDict
 
-Real: TypeAlias = float | int | Literal["NaN", "Infinity", "-Infinity"]
+Real: TypeAlias = int | float | Literal["NaN", "Infinity", "-Infinity"]
 
 
 class Isolation(TypedDict):

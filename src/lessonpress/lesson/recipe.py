@@ -62,8 +62,8 @@ class Spec(Record):
     dtype: Dtype | None = Field(None, description="The numbers' type; float32 unless said otherwise.")
     fill: Fill | bool | int | float | None = Field(None,
         description="Every value at once: a number, or a rule such as `zeros` or `randn` (drawn from the seed).")
-    start: float | int | None = Field(None, description="The first value of the fill `ramp`.")
-    step: float | int | None = Field(None, description="What each next value of the fill `ramp` adds, row by row.")
+    start: int | float | None = Field(None, description="The first value of the fill `ramp`.")
+    step: int | float | None = Field(None, description="What each next value of the fill `ramp` adds, row by row.")
     values: Any = Field(None, description="The values themselves, as nested lists.")
     literal: Any = Field(None, description="A value that is no tensor: a number, a text, true, false, or null.")
     list_: list[Spec] | None = Field(None, alias="list", description="A Python list of inputs.")
@@ -130,7 +130,7 @@ class Control(Record):
 
     input: str = Field(description="The input that the page's slider moves.")
     label: str | None = Field(None, description="Its name for readers.")
-    range: Annotated[list[float | int], Field(min_length=2, max_length=2)] | None = Field(None,
+    range: Annotated[list[int | float], Field(min_length=2, max_length=2)] | None = Field(None,
         description="The least and the largest value that a reader may set.")
 
 

@@ -140,7 +140,7 @@ class KeptWeights(TypedDict):
     """The model as it was at one moment of its training."""
 
     name: str
-    figures: dict[str, float | int]
+    figures: dict[str, int | float]
 
 
 class Prepared(TypedDict):
@@ -155,8 +155,8 @@ class Prepared(TypedDict):
     seed: int
     torch: str
     lines: Count
-    first: dict[str, float | int] | None
-    last: dict[str, float | int] | None
+    first: dict[str, int | float] | None
+    last: dict[str, int | float] | None
     kept: list[KeptWeights]
     weightsSha256: Hex64
     madeFrom: Hex64

@@ -99,7 +99,7 @@ class Control(TypedDict):
 
     input: str
     label: str | None
-    range: list[float | int] | None
+    range: list[int | float] | None
 
 
 class PublishedCase(TypedDict):

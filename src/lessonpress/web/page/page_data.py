@@ -42,7 +42,7 @@ class LiveControl(TypedDict):
 
     inputs: list[str]
     label: str
-    range: list[float | int] | None
+    range: list[int | float] | None
 
 
 class LiveWay(TypedDict):
