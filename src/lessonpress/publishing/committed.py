@@ -90,6 +90,7 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
         except LessonError:
             continue  # `integrity` reports it
         events = {event["revision"]: event["note"] for event in past["revisions"]}
+        dropped = {one["revision"] for one in past.get("dropped", [])}
         for revision in sorted(revision for owner, revision in published if owner == slug):
             if history.find_removal(past, revision):
                 continue
@@ -98,6 +99,8 @@ def _find_lost(results: Path, known: _Known) -> Iterator[Fault]:
                 mend = history.TAKE_BACK + (reason if events else "")
                 yield Fault(f"models/{slug}/{revision}",
                             "a commit published this revision, but it is gone and the history gives no reason", mend)
+            elif revision in dropped:
+                continue  # published again, which is another event
             elif (slug, revision) in known.notes and events[revision] not in known.notes[slug, revision]:
                 yield Fault(f"models/{slug}/{history.FILE}", f"every commit holds another note of revision {revision}",
                             "Take the file back from git.")  # fmt: skip

@@ -94,8 +94,9 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
     for kind, name in git.list_changes(results):
         if match := REVISION.fullmatch(name):
             place = results / "models" / match[1] / match[2]
-            if kind == "D" and (_find_removal(results, match[1], match[2]) or packed.locate(place).is_file()):
-                continue  # of what is packed `committed` compares the bytes
+            if kind == "D" and (_find_removal(results, match[1], match[2]) or packed.locate(place).is_file()
+                                or (results / name).is_file()):  # fmt: skip
+                continue  # of what is packed, or published again and not yet added, others compare the bytes
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):
@@ -131,7 +132,7 @@ def _continues_commit(results: Path, name: str) -> bool:
     if [one for one in before.get("withdrawn", []) if one not in now.get("withdrawn", [])]:
         return False
     left = iter(now["revisions"])
-    gone = {one["revision"] for one in history.list_removals(now)}
+    gone = {one["revision"] for one in (*now.get("withdrawn", []), *now.get("dropped", []))}  # perhaps published again
     return all(any(_is_same(event, other) for other in left)
                for event in before["revisions"] if event["revision"] not in gone)  # fmt: skip
 
