@@ -179,11 +179,21 @@ def short(dtype: torch.dtype) -> str:
 
 
 def operations() -> Named:
-    """Every case of the operation table, in float64 as the tests ask for it, and in float32."""
+    """Every case of the operation table, in float64 as the tests ask for it, and in float32, but for LAPACK's."""
+    yield from cases(lambda family: family != "linalg")
+
+
+def solvers() -> Named:
+    """The cases of the operation table that torch leaves to LAPACK."""
+    yield from cases(lambda family: family == "linalg")
+
+
+def cases(wanted: Callable[[str], bool]) -> Named:
+    """What torch makes of the cases of some families."""
     with portable.installed():
         from tests import operation_cases
     counts: dict[str, int] = {}
-    for case in operation_cases.ALL:
+    for case in [one for family, some in operation_cases.FAMILIES.items() if wanted(family) for one in some]:
         number = counts[case.op] = counts.get(case.op, -1) + 1
         for dtype in DTYPES:
             narrow = dtype is torch.float32
@@ -378,6 +388,7 @@ def trained() -> Named:
 
 def matrices() -> Named:
     """LAPACK, by torch and by numpy."""
+    yield from solvers()
     for dtype in DTYPES:
         a = drawn(7, 7, dtype=dtype) + 3 * torch.eye(7, dtype=dtype)
         s = a @ a.T

@@ -59,14 +59,14 @@ def test_the_moment_of_publishing_can_be_fixed(house: House, monkeypatch: pytest
 def test_a_change_of_words_makes_a_revision_beside_the_old_one(published: House) -> None:
     """The old revision's bytes stay, the new one is current, and the history says why."""
     [old] = published.revisions()
-    before = {name: data for name, data in published.bytes().items() if old in name}
+    before = {name: data for name, data in published.bytes().items() if f"/{old}/" in name}
     recipe = published.lesson / "lesson.yaml"
     recipe.write_text(re.sub(r"(?m)^title:.*$", "title: Another title", recipe.read_text(encoding="utf-8")))
     done = published.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
     [new] = set(published.revisions()) - {old}
     assert f"{TINY}: revision {old} → {new} because of: prose" in done.stdout + done.stderr
-    assert {name: data for name, data in published.bytes().items() if old in name} == before
+    assert {name: data for name, data in published.bytes().items() if f"/{old}/" in name} == before
     history = json.loads((published.published / "revisions.json").read_text(encoding="utf-8"))
     assert history["current"] == new
     assert [event["reasons"] for event in history["revisions"]] == [["first publication"], ["prose"]]

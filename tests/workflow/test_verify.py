@@ -186,7 +186,7 @@ def test_a_note_is_stored_and_does_nothing_alone(published: House) -> None:
         None,
         "a clearer title",
     ]
-    assert "a clearer title" in (published.published / "index.html").read_text(encoding="utf-8")
+    assert "a clearer title" in (published.published / "revisions.html").read_text(encoding="utf-8")
 
 
 def test_any_flipped_bit_is_noticed(revision: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def run_step(name: StepName, arguments: Arguments) -> None:
         warm_up(config, slug, name)
         work = steps.open_build(config, slug, arguments.key)
         done = steps.perform(work, name)
-        if name == "render" and not done.mistakes:  # a bundle that does not run is no revision
+        if name == "render":  # a bundle that does not run is no revision; mistakes are passed on to what is left
             tried = steps.perform(work, "rehearse")
             done = Done(done.words, tried.mistakes, done.passed_over and tried.passed_over)
         if name == "hash" and not done.mistakes and not steps.has_earlier_result(work, "execute"):
