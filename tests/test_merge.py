@@ -14,6 +14,8 @@ from lessonpress.revision import history
 from tests import curators, tiny
 from tests.curators import Curator
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -89,6 +89,6 @@ def test_a_nan_is_where_largest_and_smallest_point(browser: Browser, page_file: 
     shown = started(browser, page_file)
     shown.locator(".knob input[type=number]").nth(2).fill("-1")
     shown.locator(".knob input[type=number]").nth(2).press("Enter")
-    shown.wait_for_function("document.querySelector('#example').classList.contains('live')")
+    shown.wait_for_selector("#example.live")
     metrics = shown.locator('.case[data-case="one"] .metrics dd:not(.change)')
     assert [metrics.nth(i).inner_text() for i in range(3)] == ["2", "2", "NaN"]

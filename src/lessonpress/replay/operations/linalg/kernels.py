@@ -65,10 +65,10 @@ def logdet(input: Array) -> Any:
 
 
 @operation("linalg_cholesky")
-def linalg_cholesky(A: Array, upper: bool = False) -> Any:
+def linalg_cholesky(input: Array, upper: bool = False) -> Any:
     """The triangular L with L Lᵀ = A. Raises Unsupported for a matrix that is not positive definite."""
     try:
-        factor = np.linalg.cholesky(_square(A))
+        factor = np.linalg.cholesky(_square(input))
     except np.linalg.LinAlgError as error:
         raise Unsupported("a matrix that is not positive definite") from error
     return factor.swapaxes(-1, -2).copy() if upper else factor
@@ -76,44 +76,44 @@ def linalg_cholesky(A: Array, upper: bool = False) -> Any:
 
 @operation("linalg_solve_triangular")
 def linalg_solve_triangular(
-    A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+    input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:  # fmt: skip
     """The X with A X = B, of A only the lower (or `upper`) triangle."""
     if not left:
-        turned = linalg_solve_triangular(A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper,
+        turned = linalg_solve_triangular(input.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper,
                                          unitriangular=unitriangular)  # fmt: skip
         return turned.swapaxes(-1, -2).copy()
-    n = A.shape[-1]
-    lead = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    n = input.shape[-1]
+    lead = np.broadcast_shapes(input.shape[:-2], B.shape[:-2])
     solved = np.array(np.broadcast_to(real(B), (*lead, *B.shape[-2:])))
     for i in reversed(range(n)) if upper else range(n):
         known = range(i + 1, n) if upper else range(i)
         for j in known:
-            solved[..., i, :] -= A[..., i, j, None] * solved[..., j, :]
+            solved[..., i, :] -= input[..., i, j, None] * solved[..., j, :]
         if not unitriangular:
-            solved[..., i, :] /= A[..., i, i, None]
+            solved[..., i, :] /= input[..., i, i, None]
     return solved
 
 
 @operation("cholesky_solve")
-def cholesky_solve(B: Array, L: Array, upper: bool = False) -> Any:
+def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Any:
     """The X with L Lᵀ X = B."""
-    factor = L.swapaxes(-1, -2) if upper else L
-    half = linalg_solve_triangular(factor, B, upper=False)
+    factor = input2.swapaxes(-1, -2) if upper else input2
+    half = linalg_solve_triangular(factor, input, upper=False)
     return linalg_solve_triangular(factor.swapaxes(-1, -2), half, upper=True)
 
 
 @operation("cholesky_inverse")
-def cholesky_inverse(L: Array, upper: bool = False) -> Any:
+def cholesky_inverse(input: Array, upper: bool = False) -> Any:
     """The inverse of L Lᵀ."""
-    return cholesky_solve(np.broadcast_to(np.eye(L.shape[-1]), L.shape), L, upper)
+    return cholesky_solve(np.broadcast_to(np.eye(input.shape[-1]), input.shape), input, upper)
 
 
 @operation("linalg_matrix_power")
-def linalg_matrix_power(A: Array, n: int) -> Any:
+def linalg_matrix_power(input: Array, n: int) -> Any:
     """Each matrix multiplied by itself; a negative number is a power of the inverse."""
-    base = linalg_inv(A) if n < 0 else A
-    result = np.broadcast_to(np.eye(A.shape[-1]), A.shape)
+    base = linalg_inv(input) if n < 0 else input
+    result = np.broadcast_to(np.eye(input.shape[-1]), input.shape)
     for _ in range(abs(n)):
         result = result @ base
     return result.copy()
