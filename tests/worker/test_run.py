@@ -208,6 +208,7 @@ def test_traced_constants_of_another_dtype_are_a_mistake_of_the_lessons(lesson: 
         lesson(text + "    def forward(self, x):\n        return self.turn(x)\n", ONES, dtype="float64")
     error = raised.value.record
     assert "worker" not in error["message"]
+    assert "same dtype" in error["message"]
     assert "trace it with inputs of the run's dtype" in error["expected"]
     assert error["code"] == "return self.turn(x)"
 

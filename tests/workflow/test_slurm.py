@@ -17,8 +17,8 @@ from tests.workflow import slurm
 
 pytestmark = [pytest.mark.workflow, pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())]
 
-COUNT = tiers.amount(9, 50)
-IN_ONE_JOB = tiers.amount(3, 13)
+COUNT = tiers.amount(20, 50)
+IN_ONE_JOB = tiers.amount(6, 13)
 PROJECT = Path(__file__).parents[2]
 SECONDS = 600
 

@@ -144,9 +144,15 @@ class State:
         histories = {f"models/{slug}/{HISTORY}": slug for slug in _list_names(f"{self.config.results}/models")}
         unknown = any(self._history(slug) is not None for name, slug in histories.items() if name not in known)
         return not unknown and all(
-            _digest(self._history(histories[name]) if name in histories else _read(f"{self.config.results}/{name}"))
-            == digest for name, digest in known.items()
-        )  # fmt: skip
+            self._digest(name, histories.get(name)) == digest for name, digest in known.items()
+        )
+
+    def _digest(self, name: str, slug: str | None) -> str | None:
+        """The digest of a published file, by its name; of the history of `slug` from the bytes that were read."""
+        if slug is None:
+            return canonical_json.digest_file(Path(self.config.results, name))
+        content = self._history(slug)
+        return None if content is None else canonical_json.digest(content)
 
     def _receipt(self, folder: Path, stem: str, agrees: Callable[[Artifact], bool]) -> str:
         """The name of a receipt that agrees, else one that no file has."""
@@ -181,10 +187,6 @@ def _read(path: str) -> bytes | None:
             return file.read()
     except OSError:
         return None
-
-
-def _digest(data: bytes | None) -> str | None:
-    return None if data is None else canonical_json.digest(data)
 
 
 def _find_latest(history: bytes | None) -> str | None:

@@ -35,17 +35,18 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.whole = True  # every step could be described
         self.sources: list[Source] = []  # their first part becomes the number of the call
         self.made: dict[int, tuple[Tensor, str]] = {}  # by the tensor's id; kept alive, so that an id is used once
+        self.failed: Exception | None = None  # what an operation raised
         self.places: dict[tuple[Any, ...], str] = {}  # by what a tensor looks at: autograd hands over new objects
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not self.whole or len(self.steps) >= MOST:
             self.whole = False
-            return func(*args, **kwargs)
+            return self._call(func, args, kwargs)
         with torch._C.DisableTorchFunction():
             read = [self._describe(arg) for arg in args]
             named = {key: self._describe(arg) for key, arg in kwargs.items()}
-        out = func(*args, **kwargs)
+        out = self._call(func, args, kwargs)
         with torch._C.DisableTorchFunction():
             name = f"step {len(self.steps)}"
             nesting.walk(out, name, self._note, 0)
@@ -53,6 +54,19 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
             title = func._schema.name.removeprefix("aten::")
             self.steps.append({"op": title, "args": read, "kwargs": named, "out": given})
         return out
+
+    def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return func(*args, **kwargs)
+        except Exception as error:
+            self.failed = error
+            raise
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """The TorchScript interpreter raises an error of its own, without the words of one that comes from here."""
+        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
+        if error is not None and self.failed is not None and error is not self.failed:
+            error.__cause__ = self.failed
 
     def _note(self, tensor: Tensor, path: str) -> None:
         self.made[id(tensor)] = tensor, path

@@ -175,7 +175,8 @@ def describe_error(error: BaseException, stage: str, places: Places, context: st
     message = (error.msg if isinstance(error, SyntaxError) else str(error)).replace(places.prefix, "")
     expected = ""
     if "the TorchScript interpreter" in message:  # it adds the stack of whoever called, which is ours
-        message = message.strip().splitlines()[-1].partition("Error: ")[2] or message.strip().splitlines()[-1]
+        last = message.strip().splitlines()[-1]
+        message = last.partition("Error: ")[2] or str(error.__cause__ or last)
         expected = SCRIPTED
     return {"stage": stage, "run": None, "type": type(error).__name__, "message": message[:4000], "expected": expected,
             "place": place, "code": _line(places.prefix, place), "context": context}  # fmt: skip
