@@ -155,6 +155,25 @@ def test_nobodys_folder_is_overwritten(house: Config, tmp_path: Path) -> None:
     assert not (tmp_path / "site" / "stale.html").exists()
 
 
+def test_a_site_without_a_lesson_is_served_too(tmp_path: Path) -> None:
+    """Where every lesson so far has a mistake there are the pages around them alone."""
+    config = tiny.at(tmp_path)
+    site.write_site(config)
+    assert "ready to be served" in deploy.deploy(config, tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_a_build_that_was_stopped_can_be_done_again(
+    house: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """The folder is known as ours from its first file on."""
+    with monkeypatch.context() as stopped:
+        stopped.setattr(shutil, "copytree", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            deploy.deploy(house, tmp_path / "site")
+    assert "ready to be served" in deploy.deploy(house, tmp_path / "site")
+
+
 def test_the_sites_own_pages_carry_no_mark(house: Config) -> None:
     """Every blank of their templates is filled."""
     for path in house.published(SLUG).glob("*.html"):

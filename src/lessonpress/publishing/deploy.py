@@ -31,14 +31,14 @@ def deploy(config: Config, out: Path) -> str:
     if not (results / "index.html").is_file():
         raise LessonError(os.path.relpath(results), "nothing is published here", "", "Type: snakemake --cores 1")
     _clear_folder(results, out)
+    atomic_io.write(out / MARK, "")  # first, so that a build which was stopped may be done again
     with lock.hold(results):
         shutil.copytree(results, out, ignore=_list_private, dirs_exist_ok=True)
-    for folder in sorted((out / "models").iterdir()):
+    for folder in (out / "models" / slug for slug in history.list_published(out)):
         for name in packed.list_revisions(folder):
             if not (folder / name).is_dir():
                 packed.unpack_folder(folder / name)
         _add_tombstones(folder)
-    atomic_io.write(out / MARK, "")
     broken = list(links.find_broken_links(out, config.site.base_url))
     ours = [(page, link) for page, link in broken if not FROZEN.match(page)]
     if ours:

@@ -102,9 +102,7 @@ def _read_known(results: Path) -> _Known:
 
 
 def _list_slugs(results: Path, known: _Known) -> list[str]:
-    models = results / "models"
-    here = {path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()
-    return sorted(here | set(known.histories))
+    return sorted({*history.list_published(results), *known.histories})
 
 
 def _unite_lesson(config: Config, slug: str, known: _Known) -> Iterator[str]:

@@ -75,10 +75,8 @@ def review(config: Config, against: str, *, out: Path | None = None) -> Review:
 
 
 def _list_slugs(results: Path, commit: str) -> list[str]:
-    models = results / "models"
-    here = {path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()
     there = {name.split("/")[1] for name in git.list_blobs(results, commit, "models") if name.count("/") > 1}
-    return sorted(here | there)
+    return sorted({*history.list_published(results), *there})
 
 
 def _compare_lesson(

@@ -17,7 +17,7 @@ from lessonpress.core import atomic_io
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import attestations
-from lessonpress.revision import packed
+from lessonpress.revision import history, packed
 
 NAMESPACE = "lessonpress-revision"  # a signature that was made for something else is none
 SUFFIX = ".sshsig"
@@ -58,7 +58,8 @@ def sign_published(config: Config, slugs: Sequence[str], key: str | None = None)
 
 def list_revisions(config: Config, slugs: Sequence[str]) -> list[Path]:
     """The folders of the published revisions of some lessons, or of all."""
-    return [folder for slug in slugs or _list_slugs(config) for folder in _list_folders(config.published(slug))]
+    chosen = slugs or history.list_published(Path(config.results))
+    return [folder for slug in chosen for folder in _list_folders(config.published(slug))]
 
 
 def find_faults(config: Config, slug: str) -> Iterator[tuple[str, str, str]]:
@@ -113,11 +114,6 @@ def _run(words: Sequence[str], given: bytes, *, namespace: bool = True) -> subpr
 def _explain(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[-1][:200] if lines else f"exit code {done.returncode}"
-
-
-def _list_slugs(config: Config) -> list[str]:
-    models = Path(config.results) / "models"
-    return sorted(path.name for path in models.iterdir() if path.is_dir()) if models.is_dir() else []
 
 
 def _list_folders(folder: Path) -> list[Path]:

@@ -174,8 +174,7 @@ def list_slugs(config: Config) -> list[str]:
     """The slugs of all lessons, with a source or published. Raises LessonError where there is no folder of lessons."""
     folder = Path(config.lessons)
     sources = {*lesson_files.slugs(folder), *lesson_files.odd_names(folder)}
-    models = Path(config.results) / "models"
-    return sorted(sources | ({path.name for path in models.iterdir() if path.is_dir()} if models.is_dir() else set()))
+    return sorted({*sources, *history.list_published(Path(config.results))})
 
 
 def scratch_config(config: Config) -> Config:

@@ -59,6 +59,12 @@ class History(TypedDict):
     dropped: NotRequired[list[Removal]]  # what a policy does not keep: nothing was wrong with it
 
 
+def list_published(results: Path) -> list[str]:
+    """The slugs of all lessons that have a folder in the published site, sorted; none where nothing was published."""
+    models = results / "models"
+    return sorted(path.name for path in models.iterdir() if path.is_dir()) if models.is_dir() else []
+
+
 def read_history(folder: Path, slug: str) -> History:
     """The history of a published lesson, or an empty one. Raises LessonError for a file that holds no history."""
     return _read_valid(folder / FILE, slug) if (folder / FILE).is_file() else start_history(slug)
