@@ -32,22 +32,6 @@ MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' +
     '    shell: "cp {{input}} {{output}}"\n'
     for name, before in zip(CHAIN, ("in/{{i}}.txt", *(f"out/{{{{i}}}}.{name}" for name in CHAIN)), strict=False)
 )
-# The same jobs with as many files as ours declare: what each step takes from the ones before it, and what it leaves.
-LEAVES = {
-    "hash": (("lesson.yaml", "model.py", "checks.py", "layers.py"), ("source.json",)),
-    "execute": (("source.json",), ("capture.json", "mutants.json")),
-    "record": (("source.json", "capture.json"), ("cases.json", "cases.csv")),
-    "check": (("source.json", "capture.json", "mutants.json"), ("checks.json",)),
-    "render": (("source.json", "capture.json", "cases.json", "cases.csv", "checks.json"),
-               ("rendered.json", "rehearsed.json", "revision")),
-    "publish": (("rendered.json", "rehearsed.json", "revision", "checks.json"), ("published.json",)),
-}
-DECLARED = 'rule all:\n    input: expand("out/{{i}}/published.json", i=range({count}))\n' + "".join(
-    f"rule {name}:\n    input: {', '.join(repr('out/{{i}}/' + file) for file in takes)}\n"
-    f"    output: {', '.join(repr('out/{{i}}/' + file) for file in leaves)}\n"
-    f'    log: "out/{{{{i}}}}/{name}.log"\n    shell: "touch {{{{output}}}}"\n'
-    for name, (takes, leaves) in LEAVES.items()
-)
 BEFORE = ", before"  # how the rows of another commit end
 BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
 SMALL = PROJECT / "tests" / "lessons" / "tiny-affine"
@@ -183,16 +167,6 @@ def measure_bare(bench: Bench, count: int) -> None:
     _measure_done(bench, f"bare Snakemake, {len(CHAIN) * count} jobs", folder)
 
 
-def measure_declared(bench: Bench, count: int) -> None:
-    """Measure the same with jobs that declare as many files as ours."""
-    folder = _make_bare(bench, DECLARED.format(count=count))
-    for number in range(count):
-        (folder / "out" / str(number)).mkdir(parents=True)
-        for name in LEAVES["hash"][0]:
-            (folder / "out" / str(number) / name).write_text("")
-    _measure_done(bench, f"bare Snakemake, {len(CHAIN) * count} jobs with as many files", folder)
-
-
 def _make_bare(bench: Bench, rules: str) -> Path:
     """A folder with a workflow of its own, and Snakemake's settings as we have them."""
     folder = Path(tempfile.mkdtemp(dir=bench.scratch))
@@ -218,7 +192,6 @@ def measure_idle(bench: Bench, count: int) -> None:
     bench.median(f"{count} small lessons, nothing to do", bench.runs, lambda: bench.snakemake(folder))
     shutil.rmtree(folder)
     measure_bare(bench, count)
-    measure_declared(bench, count)
 
 
 def bare_row(count: int) -> str:

@@ -55,13 +55,23 @@ def find_broken(
         yield unread
     for name in names:
         moved = [_Moved(replayed[case].program, run, captured, name) for case, run in runs.items()]
+        promised = _names(control, name) and bool(addresses)
         limits = experiment.control.range if experiment.control and _names(control, name) else None
-        outcomes = [outcome for one in moved for outcome in one.try_all(limits, addresses)]
+        tried = (outcome for one in moved for outcome in one.try_all(limits, addresses if promised else ()))
+        outcomes = list(_until_kept(tried, (True,) if promised else (True, False)))
         if outcomes and all(isinstance(outcome, str) for outcome in outcomes):
             yield LessonError(f"{where}: input {name}", "the page refuses every move of it",
                               _shorten(str(outcomes[0])), GUARDED)  # fmt: skip
-        elif _names(control, name) and addresses and True not in outcomes:
+        elif promised and True not in outcomes:
             yield unread
+
+
+def _until_kept(outcomes: Iterator[bool | str], kept: Sequence[bool]) -> Iterator[bool | str]:
+    """The outcomes up to the first that keeps the promise: one is enough, and each is a run of the program."""
+    for outcome in outcomes:
+        yield outcome
+        if outcome in kept:
+            return
 
 
 def _names(control: str | None, leaf: str) -> bool:
@@ -101,7 +111,7 @@ class _Moved:
         if self.name not in self.inputs:
             return
         ports = {port for address in addresses for port in self._list_ports(address)}
-        start = operations.run_program(self.program, self.inputs, self.tensors)
+        start = operations.run_program(self.program, self.inputs, self.tensors) if ports else {}
         for moved in self._list_moves(limits):
             try:
                 values = operations.run_program(self.program, {**self.inputs, self.name: moved}, self.tensors)
