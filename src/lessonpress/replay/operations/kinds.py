@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def axis(dim: int, rank: int) -> int:
 def sized(shape: Any) -> tuple[int, ...]:
     """A shape for a new array, refused (Unsupported) above `LARGEST` elements."""
     sizes = tuple(int(n) for n in shape)
-    if np.prod(np.asarray(sizes, dtype=np.float64)) > LARGEST:
+    if math.prod(sizes) > LARGEST:
         raise Unsupported(f"an array of shape {list(sizes)} is too large to replay")
     return sizes
 

@@ -170,6 +170,13 @@ def _read_signature(kernel: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(kernel)
 
 
+@cache
+def _list_names(kernel: Callable[..., Any]) -> tuple[str, ...]:
+    """For each parameter of a kernel its name where it can only be given by name, else nothing."""
+    parameters = _read_signature(kernel).parameters.values()
+    return tuple(each.name if each.kind is inspect.Parameter.KEYWORD_ONLY else "" for each in parameters)
+
+
 def perform(bound: Bound, args: Sequence[Any]) -> Any:
     """Run a row's numpy kernel on ready values: arrays, plain values, nested tuples of them.
 
@@ -195,13 +202,9 @@ def _require_affordable(args: Sequence[Any]) -> None:
 
 def _call_kernel(row: Operation, args: Sequence[Any]) -> Any:
     """Call a kernel by parameter name, so that keyword-only parameters may be among them."""
-    positional, named = [], {}
-    for value, parameter in zip(args, _read_signature(row.kernel).parameters.values(), strict=True):
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            named[parameter.name] = value
-        else:
-            positional.append(value)
-    return row.kernel(*positional, **named)
+    given = list(zip(_list_names(row.kernel), args, strict=True))
+    named = {name: value for name, value in given if name}
+    return row.kernel(*(value for name, value in given if not name), **named)
 
 
 def _settle_all(result: Any) -> Any:
