@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import html as entities
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from lessonpress.core.errors import LessonError
+from lessonpress.web import mathml
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
@@ -25,25 +21,6 @@ _SCHEMES = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
 _RELATIVE = re.compile(r"#[^\s]*|(?:\./)?[A-Za-z0-9_][^\s:\\]*")
 # Characters that reorder or hide text: C0 and C1 controls but tab and line feed, bidirectional overrides, surrogates.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_MATHS_ELEMENTS = frozenset(
-    re.findall(
-        r"\w+",
-        "math mrow mi mn mo mtext mspace msub msup msubsup munder mover munderover mfrac msqrt mroot mtable mtr mtd"
-        " mlabeledtr mstyle mpadded mphantom menclose mmultiscripts mprescripts none merror",
-    )
-)
-# `href` and `style` are left out on purpose: TeX's \href and \style must not reach the page.
-_MATHS_ATTRIBUTES = frozenset(
-    re.findall(
-        r"\w+",
-        "display displaystyle mathvariant mathcolor mathbackground mathsize scriptlevel stretchy fence form"
-        " movablelimits largeop lspace rspace minsize maxsize width height depth voffset linethickness rowlines"
-        " columnlines rowspacing columnspacing columnalign rowalign notation linebreak accent accentunder symmetric"
-        " separator frame bevelled",
-    )
-)
-
-_THIN = '<mspace width="0.167em"></mspace>'  # TeX's space between a function's name and its argument
 
 
 def to_html(text: str, *, where: str = "prose") -> str:
@@ -79,21 +56,6 @@ def is_web_address(address: str) -> bool:
     return bool(_SCHEMES.fullmatch(address)) and not address.lower().startswith("mailto:")
 
 
-def to_mathml(tex: str, *, block: bool = False, where: str = "prose") -> str:
-    """TeX as MathML, drawn inline or as a block of its own.
-
-    Raises LessonError for a command that is not known, for braces that do not match and for links or styles in TeX.
-    """
-    from latex2mathml.converter import Converter  # 50 ms, so only lessons with maths pay for it
-
-    try:
-        tree = Converter(display="block" if block else "inline").convert_to_element(tex)
-    except Exception as error:  # the library raises its own and bare built-in errors alike
-        raise LessonError(where, f"the maths {tex!r:.200} cannot be read ({type(error).__name__})",
-                          "TeX with matching braces") from error  # fmt: skip
-    return _write_mathml(tree, tex, where)
-
-
 def _replace_sign(code: int) -> str:
     """A visible stand-in for a character that has no picture of its own."""
     if code < 0x20:
@@ -114,42 +76,6 @@ def _collect_words(tokens: Sequence[Token]) -> list[str]:
         else:
             words.append(token.content)
     return words
-
-
-def _write_mathml(element: Element, tex: str, where: str) -> str:
-    """MathML text of an element tree, from a list of harmless names only.
-
-    latex2mathml's own serialiser unescapes its result, which would let markup in `\\text{…}` through: hence this one.
-    """
-    if element.tag not in _MATHS_ELEMENTS:
-        raise LessonError(where, f"the maths {tex!r:.200} makes an element {element.tag!r}", "plain TeX maths")
-    refused = set(element.attrib) - _MATHS_ATTRIBUTES - {"xmlns"}
-    if refused:
-        seen = f"the maths {tex!r:.200} sets {', '.join(sorted(refused))}"
-        raise LessonError(where, seen, "no links or styles in maths")
-    attributes = "".join(
-        f' {name}="{entities.escape(value)}"' for name, value in element.attrib.items() if name != "xmlns"
-    )
-    inside = _escape_maths(element.text, tex, where)
-    for child, following in zip_longest(element, element[1:]):
-        inside += _write_mathml(child, tex, where) + _escape_maths(child.tail, tex, where)
-        inside += _THIN if _is_function(child) and following is not None and following.tag != "mo" else ""
-    return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
-
-
-def _is_function(element: Element) -> bool:
-    """Whether a MathML node is the name of a function such as exp, or such a name with an index: log₂."""
-    name = element[0] if element.tag in {"msub", "msup"} else element
-    return name.tag == "mi" and (name.text or "").isalpha() and len(name.text or "") > 1
-
-
-def _escape_maths(text: str | None, tex: str, where: str) -> str:
-    """Escaped text of a MathML node; a backslash that is left over is an unknown command."""
-    unknown = re.search(r"\\[A-Za-z]*", text or "")
-    if unknown:
-        raise LessonError(where, f"unknown TeX command {unknown.group()!r:.100} in the maths {tex!r:.200}",
-                          "a command of LaTeX's maths mode")  # fmt: skip
-    return entities.escape(entities.unescape(text or ""), quote=False)
 
 
 @lru_cache(maxsize=1)
@@ -174,7 +100,7 @@ def _is_safe_link(address: str) -> bool:
 def _render_maths(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     """MathML for one maths token."""
     token = tokens[index]
-    return to_mathml(token.content, block=token.markup == "$$", where=env.get("where", "prose"))
+    return mathml.to_mathml(token.content, block=token.markup == "$$", where=env.get("where", "prose"))
 
 
 def _render_cell(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:

@@ -13,12 +13,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lessonpress.core import packaged_files, script_modules
-from lessonpress.web import prose
-from lessonpress.web.page import shrink
+from lessonpress.web import mathml, prose
+from lessonpress.web.page import maths_font, shrink
 
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _POLICY = "{{content-security-policy}}"  # stands in the page until the hashes of its parts are known
+_FONT, _NOTICE = "{{maths-font}}", "{{maths-notice}}"  # stand in the page until its formulas are known
 
 
 def templates_folder() -> Path:
@@ -31,8 +32,12 @@ def render(template: str, **view: object) -> str:
 
     Lesson text arrives as values and is escaped; no template text ever comes from a lesson.
     """
-    text = _make_environment().get_template(template).render(policy=_POLICY, **view)
+    text = _make_environment().get_template(template).render(
+        policy=_POLICY, maths_font=_FONT, maths_notice=_NOTICE, **view
+    )  # fmt: skip
     page = prose.make_visible(text)
+    drawn = frozenset(mathml.list_characters(page))
+    page = page.replace(_FONT, maths_font.make_style(drawn), 1).replace(_NOTICE, maths_font.make_notice(drawn), 1)
     return page.replace(_POLICY, _make_policy(page), 1)
 
 
@@ -91,6 +96,7 @@ def _make_policy(page: str) -> str:
     """No network, no plug-ins, no frames but our own; the page's styles and scripts by their hashes, nothing else."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src 'self' data:"]
     rules += [f"style-src {_join_hashes(_STYLE.findall(page))}", f"script-src {_join_hashes(_SCRIPT.findall(page))}"]
+    rules += ["font-src data:"] if any("@font-face" in style for style in _STYLE.findall(page)) else []
     rules += ["frame-src 'self'"] if "<iframe " in page else []  # lesson text is escaped, so it is ours
     return "; ".join(rules)
 
