@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessonpress.core.errors import LessonError
-from lessonpress.web.page import arrays, heatmap, lesson_page, numbers, rendering, site_pages, volatile
+from lessonpress.lesson.recipe import Vector
+from lessonpress.web.page import arrays, heatmap, lesson_page, numbers, rendering, scales, site_pages, volatile
+from lessonpress.web.page.scales import Scale
 from tests.page_sample import BARE, GRAPH, RECIPE, REVISION, SOURCE, VOLATILE, manifest
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
@@ -114,33 +116,50 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+UNIT = Scale(-1.0, 1.0)
+
+
 @given(st.floats(-1, 1), st.floats(-1, 1))
 def test_zero_is_the_lightest_and_more_is_darker(one: float, other: float) -> None:
     """A larger magnitude of one sign is never lighter, and nothing is lighter than zero."""
     small, large = sorted([one, other], key=abs)
-    assert luminance(heatmap.choose_colour(small, 1.0)) <= luminance(heatmap.choose_colour(0.0, 1.0))
+    assert luminance(heatmap.choose_colour(small, UNIT)) <= luminance(heatmap.choose_colour(0.0, UNIT))
     if small * large > 0:
-        assert luminance(heatmap.choose_colour(large, 1.0)) <= luminance(heatmap.choose_colour(small, 1.0))
+        assert luminance(heatmap.choose_colour(large, UNIT)) <= luminance(heatmap.choose_colour(small, UNIT))
 
 
 def test_positive_is_teal_and_negative_is_rust() -> None:
     """Above zero green and blue exceed red, below zero red leads."""
-    red, green, blue = (int(heatmap.choose_colour(1.0, 1.0)[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(heatmap.choose_colour(1.0, UNIT)[at : at + 2], 16) for at in (1, 3, 5))
     assert red < min(green, blue)
-    red, green, blue = (int(heatmap.choose_colour(-1.0, 1.0)[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(heatmap.choose_colour(-1.0, UNIT)[at : at + 2], 16) for at in (1, 3, 5))
     assert red > green > blue
 
 
 def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
-    """Every cell has a square; every cell but zero has a sign, with an upright stroke when it is positive."""
+    """Every cell has a square; where its number has no room, every cell but zero a sign, upright when it is positive."""
     grid = arrays.make_grids([[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]])[0]
-    drawn = str(heatmap.draw(grid, largest=4.0, description="d"))
+    drawn = str(heatmap.draw(grid, scale=Scale(-4e9, 4e9), description="d"))
     squares = "".join(re.findall(r'<path fill="[^"]*" d="([^"]*)"', drawn))
     marks = "".join(re.findall(r'<path class="mark[^"]*" d="([^"]*)"', drawn))
     assert squares.count("M") == 6
     assert marks.count("h") == 4  # 1, -2, 3, -4
     assert marks.count("v") == 2  # 1, 3
     assert marks.count("l") == 2  # NaN
+
+
+def test_a_small_heatmap_holds_its_numbers() -> None:
+    """Each cell has its number at three digits of the scale's end, light on what is dark; none where there is no room."""
+    grid = arrays.make_grids([[0.19, -0.2049, 0.0], [0.6, "NaN", 1e-9]])[0]
+    drawn = str(heatmap.draw(grid, scale=Scale(-0.6, 0.6), description="d"))
+    cells = re.findall(r'<text class="cell( pale)?" x="\d+" y="\d+">([^<]*)<', drawn)
+    assert cells == [("", "0.190"), ("", "−0.205"), ("", "0"), (" pale", "0.600"), ("", "NaN"), ("", "0.000")]
+    assert 'class="mark' not in drawn
+    assert heatmap.choose_decimals(Scale(0.0, 0.5), columns=20, cells=100) is None
+    assert heatmap.choose_decimals(Scale(0.0, 0.5), columns=5, cells=161) is None
+    assert heatmap.choose_decimals(Scale(0.0, 1e-5), columns=2, cells=2) is None
+    assert heatmap.format_cell(0.125, 2) == "0.13"
+    assert heatmap.format_cell(7, 2) == "7"
 
 
 def test_a_figure_says_in_words_what_it_shows() -> None:
@@ -207,16 +226,58 @@ def test_odd_arrays_are_shown(values: Any) -> None:
     Outline(render(sample))
 
 
-def test_bars_share_one_scale() -> None:
-    """Within a case a value twice as large has a bar twice as long, in whichever vector it is."""
+def test_a_figure_has_one_scale_over_all_cases() -> None:
+    """A value twice as large has a bar twice as long, in whichever case it is; each figure has a scale of its own."""
     sample = manifest()
-    case = sample["experiment"]["cases"][0]
-    case["vectors"] = [{"id": "a", "label": "A", "values": [1.0]}, {"id": "b", "label": "B", "values": [-2.0, 0.0]}]
-    sample["experiment"]["cases"] = [case]
-    bars = re.findall(r'<rect class="(?:above|below|at)" x="[\d.]+%" width="([\d.]+)%"', render(sample))
-    widths = [float(width) for width in bars]
-    assert widths[1] == pytest.approx(2 * widths[0], abs=0.02)
-    assert widths[2] == 0
+    for case, value in zip(sample["experiment"]["cases"], (1.0, 2.0), strict=True):
+        case["vectors"] = [{"id": "a", "label": "A", "values": [value], "unit": "nats"},
+                           {"id": "b", "label": "B", "values": [-500 * value, 0.0]}]  # fmt: skip
+        case["matrices"] = [{"id": "m", "label": "M", "values": [[value, -4 * value]]}]
+    text = render(sample)
+    bars = re.findall(r'<rect class="(?:above|below|at)" x="[\d.]+%" width="([\d.]+)%"', text)
+    assert [float(width) for width in bars] == [50, 50, 0, 100, 100, 0]
+    assert re.findall(r'class="ends"><span>([^<]*)</span><span>([^<]*)<', text) == [("0", "2"), ("-1000", "0")] * 2
+    assert text.count('<th scope="col">nats</th>') == 2
+    assert len(set(re.findall(r"Scale −8 to 8", text))) == 1
+    fills = re.findall(r'<path fill="(#\w+)"', "".join(re.findall(r'<svg class="heatmap".*?</svg>', text)))
+    assert heatmap.choose_colour(1.0, Scale(-8.0, 8.0)) in fills
+
+
+def test_scales_end_at_round_numbers_and_zero_stays_visible() -> None:
+    """A scale ends at the next round number, whatever the last digits; near numbers far from zero get one of their own."""
+    assert [scales.round_up(x) for x in (0.23, 1.0, 1 + 1e-12, 1.01, 7.5, 0.00101)] == [0.25, 1, 1, 1.2, 8, 0.0012]
+    assert scales.make_scale((-0.1, 0.23), (-0.1, 0.23)) == Scale(-0.25, 0.25)
+    assert scales.make_scale((0.0, 0.23), (0.0, 0.23)) == Scale(0.0, 0.25)
+    narrow = scales.make_scale((0.19, 0.21), (0.187, 0.214))
+    assert narrow == Scale(0.18, 0.22)
+    assert not narrow.has_zero
+    assert narrow.share(0.19) == pytest.approx(0.25)
+    assert luminance(heatmap.choose_colour(0.19, narrow)) - luminance(heatmap.choose_colour(0.21, narrow)) > 0.2
+    assert scales.make_scale((0.19, 0.21), (0.19, 0.21), bars=True) == Scale(0.0, 0.25)
+    # The control's range widens it, up to twice the record: beyond, an arrow says so.
+    assert scales.make_scale((-1.0, 1.0), (-1.4, 1.3)) == Scale(-1.5, 1.5)
+    assert scales.make_scale((-1.0, 1.0), (-50.0, 50.0)) == Scale(-2.0, 2.0)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.booleans())
+def test_every_recorded_number_is_on_its_scale(values: list[float], bars: bool) -> None:
+    """Whatever was recorded, the ends of the scale hold all of it, and its shares lie between 0 and 1."""
+    scale = scales.make_scale((min(values), max(values)), (min(values), max(values)), bars=bars)
+    room = 2e-9 * max(map(abs, values))
+    assert scale.low - room <= min(values) <= max(values) <= scale.high + room
+    assert all(0 <= scale.share(value) <= 1 for value in values)
+    assert scale.has_zero or not bars
+
+
+def test_a_recipe_may_choose_a_scale_and_share_it() -> None:
+    """`range` is taken as it is; `same_scale_as` gives two figures the ends that both need."""
+    entries = [Vector.model_validate({"id": "a", "tensor": "x"}),
+               Vector.model_validate({"id": "b", "tensor": "x", "same_scale_as": "a"}),
+               Vector.model_validate({"id": "c", "tensor": "x", "range": [-1, 3]})]  # fmt: skip
+    cases = [{"id": "one", "vectors": [{"label": "", "values": [number]} for number in (1.0, -8.0, 0.5)]}]
+    keys = [f"vectors/{at}" for at in range(3)]
+    chosen = scales.choose_scales(cases, {}, list(zip(keys, entries, strict=True)))  # type: ignore[arg-type]
+    assert [chosen[key] for key in keys] == [Scale(-8.0, 1.0), Scale(-8.0, 1.0), Scale(-1.0, 3.0)]
 
 
 # -- the page ------------------------------------------------------------------------------------------------------

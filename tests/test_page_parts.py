@@ -31,6 +31,7 @@ from lessonpress.web.page import (
     reading,
     site_pages,
 )
+from lessonpress.web.page.scales import Scale
 from tests.page_sample import RECIPE, SOURCE, manifest
 
 TERMS = glossary.make_terms([{"term": "score"}, {"term": "hidden state"}, {"term": "C&A"}])
@@ -220,7 +221,7 @@ def seen(colour: str, matrix: list[list[float]]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("kind", BLINDNESS)
 def test_everybody_can_tell_the_colours_apart(kind: str) -> None:
     """Above, below and zero differ clearly (CIE76 above 15) for three kinds of colour blindness; signs say the same."""
-    tones = [seen(heatmap.choose_colour(value, 1.0), BLINDNESS[kind]) for value in (1.0, 0.0, -1.0)]
+    tones = [seen(heatmap.choose_colour(value, Scale(-1.0, 1.0)), BLINDNESS[kind]) for value in (1.0, 0.0, -1.0)]
     for one, other in itertools.combinations(tones, 2):
         assert np.linalg.norm(one - other) > 15
 

@@ -1,9 +1,9 @@
 // Cases: choosing one shows its record. What a reader moves shows in the same figures, marked as live.
-import { cellsOf, isVector, keyOf, sections, shownOf } from "./cells.js";
+import { cellsOf, keyOf, recordedLines, sections, shownOf } from "./cells.js";
 import { chosen } from "./core.js";
 import { data } from "./data.js";
 import { all, one } from "./dom.js";
-import { extremes, figureKinds, finite, largestOf, scaleWords } from "./figures.js";
+import { extremes, figureKinds, scaleOf } from "./figures.js";
 import { exact, numeric, short } from "./numbers.js";
 import { computing, now, watchers } from "./state.js";
 
@@ -21,15 +21,6 @@ export const recordOf = (id, kind, at, panel) => {
   return data.figures[`${key}/${panel}`] ?? data.figures[key] ?? data.figures[`${first}/${kind}/${at}/${panel}`] ?? data.figures[`${first}/${kind}/${at}`];
 };
 export const caseIds = choices.map((choice) => choice.value);
-// One scale for a figure while it moves: that of all its records, widened where a live value needs it.
-const recordedScale = (kind, at) => {
-  const own = Object.keys(data.figures).filter((key) => `${key}/`.slice(key.indexOf("/")).startsWith(`/${kind}/${at}/`));
-  return largestOf(own.flatMap((key) => data.figures[key].flat().map(numeric)));
-};
-const vectorSpan = (values) => {
-  const recorded = Object.entries(data.figures).filter(([key]) => key.split("/")[1] === "vectors").flatMap(([, lines]) => lines.flat().map(numeric));
-  return [Math.min(0, ...finite(recorded), ...finite(values)), Math.max(0, ...finite(recorded), ...finite(values))];
-};
 const originals = new Map(); // what the page came with, to be put back
 const rangeOfFigure = (figure) => one("figcaption .range span", figure.closest("figure"));
 const keep = (figure) => {
@@ -47,18 +38,17 @@ const restore = (figure) => {
   const range = rangeOfFigure(figure);
   if (range) range.textContent = range.dataset.recorded;
 };
-const paint = (figure, span) => {
+const paint = (figure) => {
   const { kind, at } = keyOf(figure);
   const computed = computing.figure(kind, at);
   if (!computed) return;
   keep(figure);
   const lines = shownOf(figure, computed.numbers, computed.shape);
   cellsOf(figure).forEach((cell, i) => (cell.textContent = short(lines.flat()[i], computed.whole)));
-  const largest = Math.max(recordedScale(kind, at), largestOf(computed.numbers));
-  const shown = { lines, numbers: computed.numbers, largest, span };
+  const shown = { lines, record: recordedLines(figure), numbers: computed.numbers, scale: scaleOf(kind, at), whole: computed.whole };
   figureKinds.forEach(({ selector, paint: redraw }) => one(selector, figure) && redraw(one(selector, figure), shown));
   const range = rangeOfFigure(figure);
-  if (range) range.textContent = `${scaleWords(computed.numbers, largest)} · ${extremes(computed.numbers)}`;
+  if (range) range.textContent = `${range.dataset.recorded.split(" · ")[0]} · ${extremes(computed.numbers)}`;
 };
 const paintMetrics = () => {
   all(".case").forEach((section) => all(".metrics dd:not(.change)", section).forEach((term, i) => {
@@ -72,10 +62,8 @@ const paintMetrics = () => {
 };
 const repaint = () => {
   const figures = shownFigures();
-  if (now.inputs) {
-    const span = vectorSpan(figures.filter(isVector).flatMap((figure) => computing.figure("vectors", keyOf(figure).at)?.numbers ?? []));
-    figures.forEach((figure) => paint(figure, span));
-  } else sections.forEach(restore);
+  if (now.inputs) figures.forEach(paint);
+  else sections.forEach(restore);
   paintMetrics();
   example.classList.toggle("live", Boolean(now.inputs));
 };

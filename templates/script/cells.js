@@ -40,9 +40,9 @@ const elementOf = (figure, row, column) => {
 };
 const cellAt = (figure, row, column) => rowsOf(figure)[row]?.cells[isVector(figure) ? 2 : column + 1];
 const outline = (svg, row, column) => {
-  const [left, top, side] = svg.dataset.frame.split(" ").map(Number);
+  const [left, top, width, height] = svg.dataset.frame.split(" ").map(Number);
   const box = one(".cursor", svg) || svg.appendChild(draw("rect", { class: "cursor" }));
-  for (const [name, value] of Object.entries({ x: left + column * side, y: top + row * side, width: side - 1, height: side - 1 })) box.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x: left + column * width, y: top + row * height, width: width - 1, height: height - 1 })) box.setAttribute(name, value);
 };
 const readCell = (figure, row, column) => {
   const cell = cellAt(figure, row, column);
@@ -78,10 +78,10 @@ const stroll = (event, figure, cell) => {
 };
 /** @type {(svg: any, event: MouseEvent) => [row: number, column: number]} */
 const pointed = (svg, event) => {
-  const [left, top, side] = svg.dataset.frame.split(" ").map(Number);
+  const [left, top, width, height] = svg.dataset.frame.split(" ").map(Number);
   const area = svg.getBoundingClientRect();
   const unit = svg.viewBox.baseVal.width / area.width;
-  return [Math.floor(((event.clientY - area.top) * unit - top) / side), Math.floor(((event.clientX - area.left) * unit - left) / side)];
+  return [Math.floor(((event.clientY - area.top) * unit - top) / height), Math.floor(((event.clientX - area.left) * unit - left) / width)];
 };
 export const startCells = () => sections.forEach((figure) => {
   const followable = Boolean(live?.[keyOf(figure).kind][keyOf(figure).at]);

@@ -4,7 +4,7 @@ import { headsOf, isVector, keyOf, linesNow, rowsOf } from "./cells.js";
 import { chosen } from "./core.js";
 import { data } from "./data.js";
 import { all, make, one } from "./dom.js";
-import { heatmap, largestOf, scaleWords } from "./figures.js";
+import { heatmap, isNear, largestOf, scaleFor, scaleWords } from "./figures.js";
 import { exact, numeric, signed } from "./numbers.js";
 import { computing, now, watchers } from "./state.js";
 
@@ -21,7 +21,7 @@ const differenceView = (figure) => {
   const other = recordOf(versus(), kind, at, panel);
   const shown = linesNow(figure);
   if (!other || other.length !== shown.length || other[0].length !== shown[0].length) return make("p", { className: "caption" }, "This figure has another shape in the other case.");
-  const lines = shown.map((line, r) => line.map((value, c) => value - numeric(other[r][c])));
+  const lines = shown.map((line, r) => line.map((value, c) => (isNear(value, numeric(other[r][c])) ? 0 : value - numeric(other[r][c]))));
   const values = lines.flat();
   const largest = largestOf(values);
   const where = values.findIndex((value) => Math.abs(value) === largest);
@@ -29,8 +29,8 @@ const differenceView = (figure) => {
   const [row, column] = isVector(figure) ? [where, 0] : [Math.floor(where / width), where % width];
   const words = largest ? `Largest change ${signed(values[where])} at ${axisName(figure, row, column)}.` : "No change.";
   const title = `Change from “${labelOfCase(versus())}”`;
-  const box = make("div", { className: "difference" }, make("h5", {}, title), make("p", { className: "range" }, `${words} ${largest ? scaleWords(values, largest) : ""}`));
-  if (largest && !isVector(figure)) box.append(make("div", { className: "picture" }, heatmap(lines, largest, `${title}. ${words}`)));
+  const box = make("div", { className: "difference" }, make("h5", {}, title), make("p", { className: "range" }, `${words} ${largest ? scaleWords(scaleFor(values)) : ""}`));
+  if (largest && !isVector(figure)) box.append(make("div", { className: "picture" }, heatmap(lines, scaleFor(values), `${title}. ${words}`)));
   const heads = isVector(figure) ? ["Change"] : headsOf(figure).map((th) => th.textContent);
   const rows = isVector(figure) ? values.map((value) => [value]) : lines;
   const labels = rowsOf(figure).map((line) => line.cells[0].textContent);
@@ -51,8 +51,9 @@ const showDifferences = () => {
   const around = one(`.case[data-case="${caseNow()}"]`);
   all(".metrics dd:not(.change)", around).forEach((term, i) => {
     const value = now.inputs ? computing.metric(i)?.value : numeric(data.metrics[caseNow()][i]);
-    const change = value - numeric(data.metrics[versus()][i]);
-    if (Number.isFinite(change)) term.parentElement.append(make("dd", { className: "change" }, change ? signed(change) : "no change"));
+    const before = numeric(data.metrics[versus()][i]);
+    const change = value - before;
+    if (Number.isFinite(change)) term.parentElement.append(make("dd", { className: "change" }, isNear(value, before) ? "no change" : signed(change)));
   });
 };
 export const startCompare = () => {

@@ -2,7 +2,7 @@
 import { FLOAT } from "#replay/operations/interpreter.js";
 import { button, make, one } from "./dom.js";
 import { tensorAt } from "./explain.js";
-import { extremes, heatmap, largestOf } from "./figures.js";
+import { extremes, heatmap, scaleFor } from "./figures.js";
 import { counted, exact, shapeWords, short } from "./numbers.js";
 import { now, portName } from "./state.js";
 
@@ -33,7 +33,6 @@ export const tensorView = (port, lead, follow) => {
   const columns = shape[shape.length - 1] ?? 1;
   const base = lead * (shape[shape.length - 2] ?? 1) * columns;
   const values = [...flat];
-  const largest = largestOf(values);
   const table = make("table", { className: "values" }, make("caption", {}, `Values of ${portName(port)}`));
   table.append(make("thead", {}, make("tr", {}, make("td", { className: "corner" }), lines[0].map((_, c) => make("th", { scope: "col" }, String(c))))));
   table.append(make("tbody", {}, lines.map((line, r) => make("tr", {}, make("th", { scope: "row" }, String(r)), line.map((value, c) => {
@@ -45,7 +44,7 @@ export const tensorView = (port, lead, follow) => {
   const cut = (shape[shape.length - 1] ?? 1) > SIDE || (shape[shape.length - 2] ?? 1) > SIDE;
   return [
     make("p", { className: "range" }, `${shapeWords(shape)} · ${extremes(values)}`),
-    lines.length * lines[0].length > 1 ? make("div", { className: "picture" }, heatmap(lines, largest, words)) : null,
+    lines.length * lines[0].length > 1 ? make("div", { className: "picture" }, heatmap(lines, scaleFor(values), words)) : null,
     make("div", { className: "scroll" }, table),
     cut ? make("p", { className: "caption" }, `The first ${SIDE} rows and columns are shown.`) : null,
   ];

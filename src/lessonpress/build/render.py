@@ -29,6 +29,7 @@ from lessonpress.web.page import (
     program,
     prose_check,
     rendering,
+    scales,
     view_models,
     volatile,
 )
@@ -138,6 +139,7 @@ class _LiveParts:
     folded: list[str]
     pictures: dict[tuple[str, ...], str]
     own_graphs: dict[str, str]
+    reach: scales.Reach
 
 
 def _make_live_parts(
@@ -145,11 +147,13 @@ def _make_live_parts(
     own_graphs: Mapping[str, Graph],
 ) -> _LiveParts:  # fmt: skip
     title = read.recipe.title
+    live = program.make_live_data(captured, replayed, read.recipe.experiment)
     return _LiveParts(
-        program.make_live_data(captured, replayed, read.recipe.experiment),
+        live,
         sorted(layout.choose_folded(executed["layers"], executed["connections"])),
         graphs.draw_views(executed, lambda folded, ids: _draw_folded(executed, folded, title, ids)),
         {name: draw_picture(each, title, ids=f"c{at}-") for at, (name, each) in enumerate(own_graphs.items())},
+        scales.measure_reach(live, replayed),
     )
 
 
@@ -168,7 +172,7 @@ def _make_page(read: reader.Lesson, draft: Manifest, picture: str, parts: _LiveP
     sources = {name: texts[name].decode("utf-8", "replace") for name in order}
     return lesson_page.render_page(
         draft, recipe=read.recipe, graph_svg=picture, sources=sources, live=parts.live, folded=parts.folded,
-        pictures=parts.pictures, own_graphs=parts.own_graphs,
+        pictures=parts.pictures, own_graphs=parts.own_graphs, reach=parts.reach,
     )  # fmt: skip
 
 

@@ -304,12 +304,15 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     if experiment.control and experiment.control.input not in known:
         yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}",
                            f"inputs: {', '.join(sorted(known))}")  # fmt: skip
-    bounds = experiment.control.range if experiment.control else None
-    if bounds and not -math.inf < bounds[0] < bounds[1] < math.inf:
-        fix = f"Write [{bounds[1]}, {bounds[0]}]." if bounds[0] > bounds[1] else ""
-        expected = "two numbers, the smaller one first"
-        yield lesson.error((*at, "control", "range"), f"{bounds} given", expected, fix)
+    yield from _range_mistakes(lesson, (*at, "control", "range"), experiment.control and experiment.control.range)
     arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
+    for group, entries in (("matrices", record.matrices), ("vectors", record.vectors)):
+        for i, entry in enumerate(entries):
+            yield from _range_mistakes(lesson, (*at, "record", group, i, "range"), entry.range)
+            if entry.same_scale_as is not None and entry.same_scale_as not in arrays:
+                yield lesson.error((*at, "record", group, i, "same_scale_as"),
+                                   f"nothing recorded is called {entry.same_scale_as!r}",
+                                   f"recorded: {', '.join(arrays)}")  # fmt: skip
     yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
                                  for i, entry in enumerate(getattr(record, group))])  # fmt: skip
     yield from _doubles(lesson, [((*at, "record", "metrics", i, "id"), m.id) for i, m in enumerate(record.metrics)])
@@ -321,6 +324,13 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
             )
         if metric.value.startswith("metric_") and not lesson.recipe.checks:
             yield lesson.error((*at, "record", "metrics", i, "value"), "a function needs `checks:` to name its file")
+
+
+def _range_mistakes(lesson: Lesson, place: Where, bounds: Sequence[float] | None) -> Iterator[LessonError]:
+    """What is wrong with the two ends of a range."""
+    if bounds and not -math.inf < bounds[0] < bounds[1] < math.inf:
+        fix = f"Write [{bounds[1]}, {bounds[0]}]." if bounds[0] > bounds[1] else ""
+        yield lesson.error(place, f"{bounds} given", "two numbers, the smaller one first", fix)
 
 
 def _doubles(lesson: Lesson, ids: Sequence[tuple[Where, str]]) -> Iterator[LessonError]:

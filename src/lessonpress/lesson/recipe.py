@@ -28,7 +28,7 @@ DRAWN = "drawn"  # in the place of a name of prepared weights: those that the se
 # The statistics that a metric may name; replay/statistics.py and statistics.js compute them.
 STATISTICS = ("sum", "mean", "min", "max", "argmax", "argmin", "norm")
 # Keys of a recipe's parts whose texts are words, wherever they stand below `experiment`.
-WORDS = frozenset({"title", "description", "label", "note"})
+WORDS = frozenset({"title", "description", "label", "note", "unit", "same_scale_as"})
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,10 @@ class Recorded(Record):
         description="Where it arises: a module (`encoder[0]`), an operation, `input:NAME`, `param:NAME`, `output`.")
     select: str | None = Field(None, description="Basic numpy indexing that cuts it, such as `[0, :, 1:3]`.")
     reshape: list[int] | None = Field(None, description="The shape in which it is published.")
+    unit: str | None = Field(None, description="What its numbers are counted in, such as `nats`.")
+    range: Annotated[list[int | float], Field(min_length=2, max_length=2)] | None = Field(None,
+        description="The ends of the figure's scale; by itself a scale reaches over all cases and the control's range.")
+    same_scale_as: Id | None = Field(None, description="The id of the array whose figure has the same scale.")
 
 
 class Matrix(Recorded):

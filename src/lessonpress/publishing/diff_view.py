@@ -15,6 +15,7 @@ from lessonpress.revision import published
 from lessonpress.revision.numeric_diff import Array, Gap
 from lessonpress.revision.revision_diff import RevisionDiff
 from lessonpress.web.page import arrays, figures, heatmap, rendering
+from lessonpress.web.page.scales import Scale
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import Connection, Layer
@@ -104,8 +105,9 @@ def _make_tensor(gap: Gap, old: Mapping[str, Array], new: Mapping[str, Array], e
     grids = arrays.make_grids(difference.tolist(), rows=entry.get("rows"), panels=entry.get("panels"),
                               columns=entry.get("axis") or entry.get("columns"))  # fmt: skip
     largest = float(np.abs(difference[np.isfinite(difference)]).max(initial=0.0))
+    scale = Scale(-largest, largest)
     pictures = tuple(
-        heatmap.draw(grid, largest=largest, description=figures.describe_grid(grid, f"{gap.name}, new minus old"))
+        heatmap.draw(grid, scale=scale, description=figures.describe_grid(grid, f"{gap.name}, new minus old"))
         for grid in grids if any(grid.values)
     )  # fmt: skip
     hidden = arrays.count_panels(difference.tolist()) > len(grids) or any(grid.is_cropped() for grid in grids)

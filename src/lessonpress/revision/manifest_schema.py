@@ -84,6 +84,9 @@ class PublishedArray(TypedDict):
     columns: NotRequired[Axis | None]
     panels: NotRequired[list[Axis] | None]
     axis: NotRequired[Axis | None]
+    unit: NotRequired[str | None]
+    range: NotRequired[list[int | float] | None]
+    same_scale_as: NotRequired[str | None]
 
 
 class PublishedMetric(TypedDict):

@@ -12,6 +12,7 @@ from lessonpress.web.page.numbers import Shown
 if TYPE_CHECKING:
     from lessonpress.lesson.records import Nested
     from lessonpress.revision.manifest_schema import Axis as AxisWords
+    from lessonpress.revision.manifest_schema import PublishedArray
 
 
 ROWS, COLUMNS, PANELS = 48, 48, 8  # the most that a figure shows; the files of the revision hold the rest
@@ -81,6 +82,12 @@ def count_panels(values: Nested) -> int:
 def pair_complex(values: Nested, dtype: str | None) -> Nested:
     """An array's nested lists; a complex number, recorded as a list of two, becomes a tuple (real, imaginary)."""
     return _pair(values) if str(dtype or "").startswith("complex") else values
+
+
+def list_numbers(recorded: PublishedArray) -> list[Shown]:
+    """A recorded array's numbers in row-major order; none where they lie in a file."""
+    values = recorded["values"]
+    return [] if isinstance(values, dict) else list(flatten(pair_complex(values, recorded.get("dtype"))))
 
 
 def flatten(values: Nested) -> Iterator[Shown]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup
 
 from lessonpress.web import prose
-from lessonpress.web.page import arrays, figures, glossary, numbers
+from lessonpress.web.page import arrays, figures, glossary, numbers, scales
 from lessonpress.web.page.numbers import Shown
 
 if TYPE_CHECKING:
-    from lessonpress.lesson.recipe import Recipe
+    from lessonpress.lesson.recipe import Recipe, Recorded
     from lessonpress.revision.manifest_schema import Manifest, PublishedArray, PublishedCase, PublishedMetric
 
 Kind: TypeAlias = Literal["matrices", "vectors"]
@@ -47,24 +47,37 @@ class Experiment:
     recorded: str
 
 
-def make_experiment(manifest: Manifest, recipe: Recipe, terms: glossary.Terms) -> Experiment | None:
-    """The recorded example, or None for a lesson without cases."""
+def make_experiment(
+    manifest: Manifest, recipe: Recipe, terms: glossary.Terms, reach: scales.Reach
+) -> Experiment | None:  # fmt: skip
+    """The recorded example, or None for a lesson without cases; `reach` is how far its control takes each figure."""
     example, cases = manifest.get("experiment"), list_cases(manifest)
     if not example or not cases:
         return None
     notes = {case.get("note") or "" for case in cases}
     shared = notes.pop() if len(notes) == 1 else ""
     control = example.get("control")
+    scaled = choose_scales(manifest, recipe, reach)
     label = (control.get("label") if control else None) or example.get("controlLabel") or "Case"
     return Experiment(
         Markup(prose.to_inline(example.get("title") or "", where="experiment.title")),
         terms.mark(prose.to_html(example.get("description") or "", where="experiment.description")),
         prose.to_text(label),
         terms.mark(prose.to_html(shared, where="experiment.cases: note")),
-        _make_matrices(cases[0], cases, fixed=True),
-        tuple(_make_case(case, cases, "" if shared else None, terms) for case in cases),
+        _make_matrices(cases[0], cases, scaled, fixed=True),
+        tuple(_make_case(case, cases, scaled, "" if shared else None, terms) for case in cases),
         _describe_run(recipe),
     )
+
+
+def choose_scales(manifest: Manifest, recipe: Recipe, reach: scales.Reach) -> dict[str, scales.Scale]:
+    """The one scale of each figure, by kind and place (`matrices/0`)."""
+    record = recipe.experiment.record if recipe.experiment else None
+    entries: list[tuple[str, Recorded]] = []
+    if record:
+        entries += [(f"matrices/{at}", entry) for at, entry in enumerate(record.matrices)]
+        entries += [(f"vectors/{at}", entry) for at, entry in enumerate(record.vectors)]
+    return scales.choose_scales(list_cases(manifest), reach, entries)
 
 
 def list_cases(manifest: Manifest) -> list[PublishedCase]:
@@ -97,7 +110,10 @@ def collect_metric_values(manifest: Manifest) -> dict[str, list[Shown]]:
             for case in list_cases(manifest)}  # fmt: skip
 
 
-def _make_case(case: PublishedCase, cases: Sequence[PublishedCase], note: str | None, terms: glossary.Terms) -> Case:
+def _make_case(
+    case: PublishedCase, cases: Sequence[PublishedCase], scaled: Mapping[str, scales.Scale], note: str | None,
+    terms: glossary.Terms,
+) -> Case:  # fmt: skip
     """One case with its figures; `note` stands instead of its own note, where that is said once for all cases."""
     vectors = _list_arrays(case, "vectors")
     words = case.get("note") or "" if note is None else note
@@ -105,9 +121,9 @@ def _make_case(case: PublishedCase, cases: Sequence[PublishedCase], note: str | 
         case["id"],
         Markup(prose.to_inline(case.get("label") or case["id"], where=f"case {case['id']}: label")),
         terms.mark(prose.to_html(words, where=f"case {case['id']}: note")),
-        _make_matrices(case, cases, fixed=False),
+        _make_matrices(case, cases, scaled, fixed=False),
         figures.make_vectors(vectors, keys=_make_keys(case, "vectors"),
-                             same=[_is_fixed(cases, "vectors", at) for at in range(len(vectors))]),
+                             same=[_is_fixed(cases, "vectors", at) for at in range(len(vectors))], scales=scaled),
         tuple(map(_make_metric, case.get("metrics") or [])),
     )  # fmt: skip
 
@@ -125,11 +141,11 @@ def _without_loss(value: Shown) -> Shown:
 
 
 def _make_matrices(
-    case: PublishedCase, cases: Sequence[PublishedCase], *, fixed: bool
+    case: PublishedCase, cases: Sequence[PublishedCase], scaled: Mapping[str, scales.Scale], *, fixed: bool
 ) -> tuple[figures.Matrix, ...]:  # fmt: skip
     """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
     return tuple(
-        figures.make_matrix(each, key=key)
+        figures.make_matrix(each, key=key, scale=scaled.get(f"matrices/{at}"))
         for at, (key, each) in enumerate(zip(_make_keys(case, "matrices"), _list_arrays(case, "matrices"), strict=True))
         if _is_fixed(cases, "matrices", at) is fixed
     )

@@ -1,8 +1,8 @@
-"""The figures of one case: heatmaps with their tables, bars on one scale, and the words that replace them."""
+"""The figures of one case: heatmaps with their tables, bars, each on its scale, and the words that replace them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from lessonpress.web import prose
 from lessonpress.web.page import arrays, heatmap, numbers
 from lessonpress.web.page.arrays import Axis, Grid
 from lessonpress.web.page.numbers import Shown
+from lessonpress.web.page.scales import Scale
 
 if TYPE_CHECKING:
     from lessonpress.revision.manifest_schema import ArrayFile, PublishedArray
@@ -45,7 +46,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Bar:
-    """One value of a vector: its label, the value as shown, and its rectangle on the case's scale, in percent."""
+    """One value of a vector: its label, the value as shown, and its rectangle on the figure's scale, in percent."""
 
     label: str
     value: str
@@ -56,13 +57,15 @@ class Bar:
 
 @dataclass(frozen=True)
 class Vector:
-    """A recorded vector as bars; `zero` is where zero stands on the scale that all vectors of the case share."""
+    """A recorded vector as bars; `zero` is where zero stands on its scale, whose `ends` are written above it."""
 
     id: str
     key: str
     label: Markup
     axis: Axis
     zero: float
+    ends: tuple[str, str]
+    unit: str
     bars: tuple[Bar, ...]
     file: str
     file_note: str
@@ -70,23 +73,27 @@ class Vector:
     same: bool
 
 
-def make_matrix(recorded: PublishedArray, *, key: str) -> Matrix:
-    """A recorded matrix ready to be shown; `key` finds its values in the page's data."""
+_UNKNOWN = Scale(0.0, 0.0)  # of a figure without a finite number
+
+
+def make_matrix(recorded: PublishedArray, *, key: str, scale: Scale | None = None) -> Matrix:
+    """A recorded matrix ready to be shown on its scale; `key` finds its values in the page's data."""
     name = recorded.get("label") or recorded.get("id") or "Matrix"
     label, values = Markup(prose.to_inline(name)), recorded["values"]
     if isinstance(values, dict):
         return Matrix(str(recorded.get("id", "")), label, "", None, (), *_describe_file(values))
-    finite = [number for number in map(numbers.to_finite, _list_numbers(recorded)) if number is not None]
-    largest = heatmap.find_scale(finite)
+    finite = [number for number in map(numbers.to_finite, arrays.list_numbers(recorded)) if number is not None]
+    scale = scale or _UNKNOWN
     shown = make_grids(recorded)
     hidden = arrays.count_panels(arrays.pair_complex(values, recorded.get("dtype"))) - len(shown)
     note = f"The first {len(shown)} of {len(shown) + hidden} panels are shown." if hidden else ""
     panels = tuple(
-        _make_panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", largest=largest, label=prose.to_text(name))
+        _make_panel(grid, key=key if len(shown) == 1 else f"{key}/{at}", scale=scale, label=prose.to_text(name))
         for at, grid in enumerate(shown)
     )
-    legend = heatmap.draw_legend(largest, lowest=min(finite)) if largest else None
-    return Matrix(str(recorded.get("id", "")), label, _describe_range(finite), legend, panels, "", note, "")
+    legend = heatmap.draw_legend(scale) if scale.low < scale.high else None
+    words = _describe_range(finite, scale, recorded.get("unit") or "")
+    return Matrix(str(recorded.get("id", "")), label, words, legend, panels, "", note, "")
 
 
 def make_grids(recorded: PublishedArray) -> list[Grid]:
@@ -101,15 +108,12 @@ def make_grids(recorded: PublishedArray) -> list[Grid]:
 
 
 def make_vectors(
-    recorded: Sequence[PublishedArray], *, keys: Sequence[str], same: Sequence[bool]
+    recorded: Sequence[PublishedArray], *, keys: Sequence[str], same: Sequence[bool], scales: Mapping[str, Scale]
 ) -> tuple[Vector, ...]:  # fmt: skip
-    """The vectors of one case as bars that share one scale, from the smallest to the largest value (and zero)."""
-    kept = [_list_numbers(each) for each in recorded]
-    finite = [number for number in map(numbers.to_finite, (v for one in kept for v in one)) if number is not None]
-    low, high = min([0.0, *finite]), max([0.0, *finite])
+    """The vectors of one case as bars, each on its figure's scale; `scales` has them by kind and place."""
     return tuple(
-        _make_vector(each, values, key=key, same=alike, low=low, high=high)
-        for each, values, key, alike in zip(recorded, kept, keys, same, strict=True)
+        _make_vector(each, key=key, same=alike, scale=scales.get(key.partition("/")[2]) or _UNKNOWN)
+        for each, key, alike in zip(recorded, keys, same, strict=True)
     )
 
 
@@ -126,14 +130,14 @@ def describe_grid(grid: Grid, label: str) -> str:
     return f"{extent} Smallest {_describe_cell(lowest, grid)}; largest {_describe_cell(highest, grid)}.{counted}"
 
 
-def _make_panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
+def _make_panel(grid: Grid, *, key: str, scale: Scale, label: str) -> Panel:
     table = tuple(
         (row, tuple(map(numbers.format_short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)
     )
     empty = not any(grid.values)
     spoken = describe_grid(grid, f"{label}, {grid.panel}" if grid.panel else label)
     drawable = any(numbers.to_finite(value) is not None for _, _, value in grid.cells())
-    picture = None if not drawable else heatmap.draw(grid, largest=largest, description=spoken)
+    picture = None if not drawable else heatmap.draw(grid, scale=scale, description=spoken)
     note = "There are no values: an axis has length 0." if empty else ""
     if grid.is_cropped():
         note = (
@@ -143,47 +147,43 @@ def _make_panel(grid: Grid, *, key: str, largest: float, label: str) -> Panel:
     return Panel(key, grid.panel, grid, table, picture, note)
 
 
-def _list_numbers(recorded: PublishedArray) -> list[Shown]:
-    """A recorded array's numbers in row-major order; none where they lie in a file."""
-    values = recorded["values"]
-    if isinstance(values, dict):
-        return []
-    return list(arrays.flatten(arrays.pair_complex(values, recorded.get("dtype"))))
-
-
-def _make_vector(
-    recorded: PublishedArray, values: Sequence[Shown], *, key: str, same: bool, low: float, high: float
-) -> Vector:  # fmt: skip
+def _make_vector(recorded: PublishedArray, *, key: str, same: bool, scale: Scale) -> Vector:
     label = Markup(prose.to_inline(recorded.get("label") or recorded.get("id") or "Vector"))
+    values = arrays.list_numbers(recorded)
     axis = arrays.make_axis(recorded.get("axis"), fallback="position", size=len(values), most=arrays.ROWS)
-    bars = tuple(_make_bar(name, value, low, high) for name, value in zip(axis.labels, values, strict=False))
+    bars = tuple(_make_bar(name, value, scale) for name, value in zip(axis.labels, values, strict=False))
     given = recorded["values"]
     place = _describe_file(given) if isinstance(given, dict) else ("", "", "")
     if axis.size > len(axis.labels):
         place = ("", f"The first {len(axis.labels)} of {axis.size} values are shown; cases.csv has them all.", "")
-    return Vector(str(recorded.get("id", "")), key, label, axis, _to_percent(0.0, low, high), bars, *place, same)
+    ends = numbers.format_short(scale.low), numbers.format_short(scale.high)
+    return Vector(str(recorded.get("id", "")), key, label, axis, _to_percent(0.0, scale), ends,
+                  recorded.get("unit") or "", bars, *place, same)  # fmt: skip
 
 
-def _make_bar(label: str, value: Shown, low: float, high: float) -> Bar:
+def _make_bar(label: str, value: Shown, scale: Scale) -> Bar:
     number = numbers.to_finite(value) or 0.0
-    start, end = sorted((_to_percent(0.0, low, high), _to_percent(number, low, high)))
+    start, end = sorted((_to_percent(0.0, scale), _to_percent(number, scale)))
     sign = "above" if number > 0 else "below" if number < 0 else "at"
     return Bar(label, numbers.format_short(value), start, round(end - start, 2), sign)
 
 
-def _to_percent(number: float, low: float, high: float) -> float:
-    """Where a number stands on the scale, in percent; halved before subtracting, so that extremes do not overflow."""
-    span = high / 2 - low / 2
-    return round(100 * ((number / 2 - low / 2) / span), 2) if span else 0.0
+def _to_percent(number: float, scale: Scale) -> float:
+    """Where a number stands on the scale, in percent, at most at its ends.
+
+    Halved before subtracting, so that extremes do not overflow.
+    """
+    span = scale.high / 2 - scale.low / 2
+    return round(100 * min(1.0, max(0.0, (number / 2 - scale.low / 2) / span)), 2) if span else 0.0
 
 
-def _describe_range(finite: Sequence[float]) -> str:
+def _describe_range(finite: Sequence[float], scale: Scale, unit: str) -> str:
     """The scale of the colours and the extremes, as the script writes them too."""
     if not finite:
         return ""
-    least, most = min(finite), max(finite)
-    low, high, full = (numbers.format_short(value) for value in (least, most, heatmap.find_scale(finite)))
-    return f"Scale {f'−{full}' if least < 0 else '0'} to {full} · Min {low} · Max {high}"
+    low, high = (numbers.format_short(value).replace("-", "−") for value in (scale.low, scale.high))
+    least, most = (numbers.format_short(value) for value in (min(finite), max(finite)))
+    return f"Scale {low} to {high}{f' {unit}' if unit else ''} · Min {least} · Max {most}"
 
 
 def _describe_cell(cell: tuple[str, str, float], grid: Grid) -> str:

@@ -18,6 +18,7 @@ from lessonpress.web.page import (
     provenance,
     reading,
     rendering,
+    scales,
     scripts,
     view_models,
 )
@@ -107,20 +108,21 @@ def render_page(
     manifest: Manifest, *, recipe: Recipe, graph_svg: str, sources: Mapping[str, str],
     live: Live | None = None, folded: Sequence[str] = (),
     pictures: Mapping[tuple[str, ...], str] | None = None, own_graphs: Mapping[str, str] | None = None,
+    reach: scales.Reach | None = None,
 ) -> str:  # fmt: skip
     """The whole page of one revision as one HTML file, a pure function of its arguments.
 
     `manifest` is the published manifest, `graph_svg` the graph's picture with nodes `g.node[data-id]` and with the
     modules `folded` drawn as boxes, `sources` the lesson's source texts by file name, the model's file first. `live` is
     the program that the page runs: without it the page shows recorded values only. `pictures` are further pictures of
-    the graph by their folded modules, `own_graphs` pictures of cases that ran otherwise. Files are linked beside the
-    page. Raises LessonError for prose whose TeX cannot be rendered.
+    the graph by their folded modules, `own_graphs` pictures of cases that ran otherwise, `reach` how far the control takes
+    each figure. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
     """
     terms = glossary.make_terms(manifest.get("glossary") or [])
-    parts = _make_parts(manifest, recipe, sources, terms)
+    parts = _make_parts(manifest, recipe, sources, terms, reach or {})
     return rendering.render(
         "lesson.html.jinja", **vars(_make_words(manifest, terms)), **vars(parts),
-        page_data=_collect_data(manifest, recipe, sources, live),
+        page_data=_collect_data(manifest, recipe, sources, live, reach or {}),
         graph=graphs.make_graph(graph_svg, folded, pictures or {}),
         own_graphs={case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {})
                     for case in example.list_cases(manifest)},
@@ -182,10 +184,12 @@ def _make_words(manifest: Manifest, terms: glossary.Terms) -> Words:
     )
 
 
-def _make_parts(manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], terms: glossary.Terms) -> Parts:
+def _make_parts(
+    manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], terms: glossary.Terms, reach: scales.Reach
+) -> Parts:  # fmt: skip
     listings = listing.make_listings({name: text for name, text in sources.items() if name != recipe.checks})
     return Parts(
-        experiment=example.make_experiment(manifest, recipe, terms),
+        experiment=example.make_experiment(manifest, recipe, terms, reach),
         questions=view_models.make_questions(recipe),
         steps=view_models.make_steps(manifest, sources, listings, terms),
         layers=view_models.make_layer_rows(manifest, sources),
@@ -207,9 +211,15 @@ def _make_parts(manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], 
     )
 
 
-def _collect_data(manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], live: Live | None) -> PageData:
+def _collect_data(
+    manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], live: Live | None, reach: scales.Reach
+) -> PageData:  # fmt: skip
+    near = manifest.get("tolerance") or {"atol": 1e-12, "rtol": 1e-12}
     return {
         "slug": manifest.get("slug") or "lesson",
+        "near": [near["atol"], near["rtol"]],
+        "scales": {key: [scale.low, scale.high]
+                   for key, scale in example.choose_scales(manifest, recipe, reach).items()},
         "figures": example.collect_figure_values(manifest),
         "metrics": example.collect_metric_values(manifest),
         "records": view_models.list_records(manifest, recipe),

@@ -69,6 +69,8 @@ class PageData(TypedDict):
     """Everything that the scripts of a lesson's page read."""
 
     slug: str
+    near: tuple[float, float] | list[float]  # absolute and relative: numbers nearer than this are the same
+    scales: dict[str, list[float]]  # by figure, as `matrices/0`: the ends of its scale
     figures: dict[str, list[list[Shown]]]
     metrics: dict[str, list[Shown]]
     records: dict[str, list[str]]  # by node the figures that were recorded there, as `matrices/0`
