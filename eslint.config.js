@@ -5,7 +5,7 @@ import js from "@eslint/js";
 const BROWSER = [
   "Blob", "CSS", "DOMParser", "EventSource", "Highlight", "Image", "NodeFilter", "SVGElement", "URL", "XMLSerializer",
   "addEventListener", "atob", "clearTimeout", "document", "getComputedStyle", "history", "innerHeight", "localStorage",
-  "location", "navigator", "requestAnimationFrame", "scrollX", "scrollY", "setTimeout",
+  "location", "matchMedia", "navigator", "requestAnimationFrame", "scrollX", "scrollY", "setTimeout",
 ];
 
 export default [

@@ -27,7 +27,8 @@ GRIDS: dict[str, tuple[list[list[Any]], tuple[float, float]]] = {
     "two digits": ([[0.005 * at for at in range(16)], [-0.005 * at for at in range(16)]], (-0.08, 0.08)),
     "without zero": ([[0.17, 0.18, 0.185, 0.19, 0.2, 0.21, 0.22, 0.23]], (0.18, 0.22)),
     "below zero": ([[-0.17, -0.18, -0.19, -0.2, -0.21, -0.22, -0.23, 0.1]], (-0.22, -0.18)),
-    **{f"{columns} columns": ([[float(i - 1) for i in range(columns)]], (-50.0, 50.0)) for columns in (14, 15, 16, 37, 49, 51)},
+    **{f"{columns} columns": ([[float(i - 1) for i in range(columns)]], (-50.0, 50.0))
+       for columns in (14, 15, 16, 37, 49, 51)},
 }
 HARNESS = """
 const main = (grids) => Object.fromEntries(Object.entries(grids).map(([name, { lines, scale, frame }]) => [name, {

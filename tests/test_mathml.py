@@ -24,8 +24,10 @@ FORMULAS = [
     r"f(x) = \begin{cases} 1 & x > 0 \\ 0 & \text{else} \end{cases}", r"\begin{pmatrix} a & b \\ c & d \end{pmatrix}",
     r"\left( \frac{a}{b} \right)^2", r"\overbrace{a + b}^{c} \underbrace{d}_{e}", r"\sum_{i=1}^n \prod_j \int_0^1 x",
     r"\sqrt[3]{x} + \sqrt{y}", r"\hat x_i' + \tilde{\mathbf{s}} + \bar h", r"\mathbb{R}^{n \times m} \ni \mathcal{L}",
-    r"\lVert x \rVert_2 \le \left\lVert \frac{a}{b} \right\rVert", r"\begin{array}{|l|c|r|} \hline a & b & c \end{array}",
-    r"\begin{align*} a &= b \\ c &= d \end{align*}", r"a \! b \, c \quad d", r"\boxed{x} \color{red} y", r"\cfrac{1}{2}",
+    r"\lVert x \rVert_2 \le \left\lVert \frac{a}{b} \right\rVert",
+    r"\begin{array}{|l|c|r|} \hline a & b & c \end{array}",
+    r"\begin{align*} a &= b \\ c &= d \end{align*}",
+    r"a \! b \, c \quad d", r"\boxed{x} \color{red} y", r"\cfrac{1}{2}",
     r"\overline{AB} + \underline{cd}", r"\textbf{here} \textit{there}",
 ]  # fmt: skip
 

@@ -1,20 +1,23 @@
 // Cases: choosing one shows its record. What a reader moves shows in the same figures, marked as live.
 import { cellsOf, keyOf, recordedLines, sections, shownOf } from "./cells.js";
-import { chosen } from "./core.js";
+import { chosen, onAddress } from "./core.js";
 import { data } from "./data.js";
 import { all, one } from "./dom.js";
 import { extremes, figureKinds, scaleOf } from "./figures.js";
-import { exact, numeric, short } from "./numbers.js";
+import { exact, short } from "./numbers.js";
 import { computing, now, watchers } from "./state.js";
 
 export const choices = all('.chooser input[type="radio"]');
 export const example = one("#example");
+export const dock = one(".dock");
 export const caseNow = () => choices.find((choice) => choice.checked)?.value ?? null;
 export const labelOfCase = (id) => one(`label[for="${choices.find((choice) => choice.value === id).id}"]`).textContent;
-export const shownFigures = () => sections.filter((figure) => {
-  const around = figure.closest(".case");
-  return !around || around.dataset.case === caseNow();
-});
+// The case whose record a figure shows; null for a figure that is the same in every case.
+export const caseOf = (figure) => {
+  const around = figure.closest(".case, .hero-case");
+  return around ? around.dataset.case ?? around.dataset.shows : null;
+};
+export const shownFigures = () => sections.filter((figure) => [null, caseNow() ?? caseOf(figure)].includes(caseOf(figure)));
 export const recordOf = (id, kind, at, panel) => {
   const key = `${id}/${kind}/${at}`;
   const first = Object.keys(data.metrics)[0];
@@ -65,7 +68,7 @@ const repaint = () => {
   if (now.inputs) figures.forEach(paint);
   else sections.forEach(restore);
   paintMetrics();
-  example.classList.toggle("live", Boolean(now.inputs));
+  [example, dock].forEach((part) => part.classList.toggle("live", Boolean(now.inputs)));
 };
 export const choose = (id, { quiet = false } = {}) => {
   const choice = choices.find((each) => each.value === id);
@@ -77,5 +80,6 @@ export const choose = (id, { quiet = false } = {}) => {
 export const startCases = () => {
   if (!choices.length) return;
   watchers.unshift(repaint);
+  onAddress.push(({ case: id }) => caseIds.includes(id) && id !== caseNow() && choose(id, { quiet: true }));
   choices.forEach((input) => input.addEventListener("change", () => choose(input.value)));
 };

@@ -1,7 +1,7 @@
 // Two cases side by side: what is shown minus the record of another case, with the largest change named.
-import { caseIds, caseNow, choices, example, labelOfCase, recordOf, shownFigures } from "./cases.js";
+import { caseIds, caseNow, caseOf, choices, labelOfCase, recordOf, shownFigures } from "./cases.js";
 import { headsOf, isVector, keyOf, linesNow, rowsOf } from "./cells.js";
-import { chosen } from "./core.js";
+import { chosen, onAddress } from "./core.js";
 import { data } from "./data.js";
 import { all, make, one } from "./dom.js";
 import { heatmap, isNear, largestOf, scaleFor, scaleWords } from "./figures.js";
@@ -15,7 +15,7 @@ const axisName = (figure, row, column) => {
   if (isVector(figure)) return `[${line.cells[0].textContent}]`;
   return `[${line.cells[0].textContent}, ${headsOf(figure)[column].textContent}]`;
 };
-const nameOf = (figure) => [one("figcaption h4", figure.closest("figure")).textContent, one("h5", figure)?.textContent].filter(Boolean).join(", ");
+const nameOf = (figure) => [one("figcaption .name", figure.closest("figure")).textContent, one(".panel-name", figure)?.textContent].filter(Boolean).join(", ");
 const differenceView = (figure) => {
   const { kind, at, panel } = keyOf(figure);
   const other = recordOf(versus(), kind, at, panel);
@@ -42,11 +42,10 @@ const differenceView = (figure) => {
   return box;
 };
 const showDifferences = () => {
-  all(".difference, .metrics .change", example).forEach((box) => box.remove());
+  all(".difference, .metrics .change").forEach((box) => box.remove());
   if (!versus()) return;
   shownFigures().forEach((figure) => {
-    const fixed = !figure.closest(".case");
-    if (!fixed || now.inputs) figure.append(differenceView(figure));
+    if (caseOf(figure) !== null || now.inputs) figure.append(differenceView(figure));
   });
   const around = one(`.case[data-case="${caseNow()}"]`);
   all(".metrics dd:not(.change)", around).forEach((term, i) => {
@@ -66,7 +65,7 @@ export const startCompare = () => {
     picker.value = others.includes(before) ? before : "";
   };
   offer();
-  one(".chooser", example).append(line);
+  (one(".more") ?? one(".controls")).append(line);
   picker.addEventListener("change", () => {
     showDifferences();
     chosen.write({ versus: versus() });
@@ -75,7 +74,9 @@ export const startCompare = () => {
     offer();
     showDifferences();
   });
-  const wished = chosen.read().versus;
-  if (caseIds.includes(wished) && wished !== caseNow()) picker.value = wished;
-  showDifferences();
+  onAddress.push(({ versus: id }) => {
+    if (![...picker.options].some((option) => option.value === id)) return;
+    picker.value = id;
+    showDifferences();
+  });
 };

@@ -23,14 +23,26 @@ export const remembered = {
     }
   },
 };
-// What is chosen stands in the address, as #case=…&step=…&node=…, so that it can be linked to.
+// What is chosen stands in the address, as #case=…&step=…&node=…, so that it can be linked to. What cannot be read there
+// is left out.
+const decoded = (text) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+};
+let waiting = {}; // changes that are still to be written
+let timer = 0;
 export const chosen = {
   read() {
-    const parts = location.hash.slice(1).split("&").map((part) => part.split("="));
-    return Object.fromEntries(parts.filter((part) => part.length === 2).map(([name, value]) => [name, decodeURIComponent(value)]));
+    const parts = location.hash.slice(1).split("&").map((part) => [part.slice(0, part.indexOf("=")), decoded(part.slice(part.indexOf("=") + 1))]);
+    return Object.fromEntries(parts.filter(([name, value]) => name && value !== null));
   },
   write(changes) {
-    const now = { ...chosen.read(), ...changes };
+    const before = chosen.read();
+    if (Object.entries(changes).every(([name, value]) => (before[name] ?? null) === value)) return;
+    const now = { ...before, ...changes };
     const parts = Object.entries(now).filter(([, value]) => value !== null);
     const hash = "#" + parts.map(([name, value]) => name + "=" + encodeURIComponent(value)).join("&");
     try {
@@ -39,4 +51,19 @@ export const chosen = {
       return;
     }
   },
+  // What moves all the time is written when it rests: browsers refuse a hundred changes of an address.
+  writeSoon(changes) {
+    waiting = { ...waiting, ...changes };
+    clearTimeout(timer);
+    timer = setTimeout(chosen.flush, 250);
+  },
+  flush() {
+    clearTimeout(timer);
+    if (Object.keys(waiting).length) chosen.write(waiting);
+    waiting = {};
+  },
 };
+// Each takes what an address wishes for, at the start and whenever the address is changed; of others than its own
+// wishes it knows nothing.
+/** @type {((wished: Record<string, string>) => void)[]} */
+export const onAddress = [];

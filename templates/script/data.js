@@ -19,6 +19,8 @@
 /**
  * @typedef {object} PageData
  * @property {string} slug
+ * @property {[absolute: number, relative: number]} near numbers nearer than this are the same
+ * @property {Record<string, [low: number, high: number]>} scales the ends of each figure's scale, by kind and place
  * @property {Record<string, (number | string)[][]>} figures by case, kind and place; text for what JSON has no number for
  * @property {Record<string, any[]>} metrics by case
  * @property {Record<string, string[]>} records the figures that each node is recorded in

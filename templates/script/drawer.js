@@ -1,4 +1,5 @@
 // The drawer: one tensor, or one number with how it arises; a trail leads back.
+import { chosen, onAddress } from "./core.js";
 import { all, button, make } from "./dom.js";
 import { TABLES, explain, numberOf } from "./explain.js";
 import { counted, exact, placeOf, short, sizeOf } from "./numbers.js";
@@ -79,6 +80,7 @@ const closeDrawer = () => {
   drawer.hidden = true;
   trail.length = 0;
   document.body.classList.remove("with-drawer");
+  chosen.write({ number: null });
   if (opener?.isConnected) opener.focus();
 };
 const openDrawer = (stop) => {
@@ -90,6 +92,7 @@ const openDrawer = (stop) => {
   drawer.scrollTop = 0;
   drawer.focus();
   lightNode(stop.node ?? nodeOf(stop.port), { quiet: true });
+  chosen.write({ number: stop.node ? null : `${stop.port} ${stop.at}` });
 };
 export const startDrawer = () => {
   document.body.append(drawer);
@@ -98,4 +101,8 @@ export const startDrawer = () => {
   });
   watchers.push(refresh);
   drawers.push(openDrawer);
+  onAddress.push(({ number }) => {
+    const [, port, at] = /^(.+) (\d+)$/.exec(number ?? "") ?? [];
+    if (port in (now.values ?? {}) && Number(at) < sizeOf(now.values[port].shape)) openDrawer({ port, at: Number(at) });
+  });
 };

@@ -1,7 +1,7 @@
 // The graph: zoom, pan, fold and unfold; the chosen node lights in the graph, in the source and in the figures.
 import { shownFigures } from "./cases.js";
 import { keyOf, sections } from "./cells.js";
-import { say } from "./core.js";
+import { chosen, onAddress, say } from "./core.js";
 import { data } from "./data.js";
 import { all, button, make, one } from "./dom.js";
 import { chosenNode, lightNode, onLight, visit } from "./selection.js";
@@ -31,7 +31,7 @@ const describe = (id) => {
   const words = cells ? [cells[1].textContent, cells[3].textContent].filter(Boolean).join(", gives ") : "";
   const values = live && layerPorts[id] ? button("Look at its values", () => visit({ node: id }), { className: "plain-button" }) : null;
   const record = figuresAt(id)[0]?.closest("figure");
-  const name = record && one("h4", record).textContent;
+  const name = record && one(".name", record).textContent;
   const link = record ? button(`Recorded above: ${name}`, () => { record.scrollIntoView({ block: "center" }); one("[tabindex]", record)?.focus({ preventScroll: true }); }, { className: "plain-button" }) : null;
   info.replaceChildren(make("code", {}, id.replace(/^input:/, "")), words ? ` ${words}. ` : " ", ...[values, values && link ? " · " : null, link].filter(Boolean));
 };
@@ -75,6 +75,7 @@ const toggleFold = (id) => {
   const key = fitting.sort((a, b) => apart(JSON.parse(a), wanted) - apart(JSON.parse(b), wanted))[0];
   if (key === undefined) return false;
   swap(key);
+  chosen.write({ fold: JSON.parse(key).join(",") });
   const element = shownAs(id);
   (element?.matches(".node") ? element : one(`g.node`, graph))?.focus();
   say(current.includes(id) ? `${id} is open` : `${id} is folded`);
@@ -155,6 +156,10 @@ export const startGraph = () => {
   graph.before(tools);
   graph.after(info);
   dress();
+  onAddress.push(({ fold }) => {
+    const key = [...pictures.keys()].find((each) => fold !== undefined && JSON.parse(each).join(",") === fold);
+    if (key !== undefined && key !== graph.dataset.folded) swap(key);
+  });
   graph.addEventListener("keydown", (event) => {
     const act = { "+": () => setZoom(1.25), "=": () => setZoom(1.25), "-": () => setZoom(0.8), 0: fit }[event.key];
     if (!act || event.ctrlKey || event.metaKey) return;

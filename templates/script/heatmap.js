@@ -4,6 +4,7 @@
 /** @typedef {number[]} Frame left, top, a cell's width and height, and the decimals of the numbers in the cells if there are any */
 const TONES = { zero: [250, 247, 240], above: [9, 88, 82], below: [140, 52, 18], none: [150, 150, 150] };
 const LEVELS = 40; // steps of colour on each side of zero
+const PALE = 0.75; // beyond this part of a scale a cell is so dark that what stands in it is white
 // To the nearest integer, halves to the even one, as Python rounds.
 const rounded = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
 const share = (value, [low, high]) => {
@@ -42,7 +43,7 @@ export const cellPaths = (lines, [left, top, width, height, decimals], scale, wh
   lines.forEach((line, row) => line.forEach((value, column) => {
     const [x, y] = [left + column * width, top + row * height];
     const [cx, cy] = [x + Math.floor(w / 2), y + Math.floor(h / 2)];
-    const pale = Number.isFinite(value) && share(value, scale) > 0.5 ? " pale" : "";
+    const pale = Number.isFinite(value) && share(value, scale) > PALE ? " pale" : "";
     add(fills, colour(value, scale), `M${x} ${y}h${w}v${h}h-${w}z`);
     if (decimals !== undefined) texts.push({ class: "cell" + pale, x: cx, y: cy + 4, words: cellWords(value, decimals, whole) });
     else if (!Number.isFinite(value)) add(marks, "mark", `M${cx - reach} ${cy - reach}l${2 * reach} ${2 * reach}m0-${2 * reach}l-${2 * reach} ${2 * reach}`);

@@ -1,7 +1,7 @@
 // Taking figures along: SVG and PNG as they are shown, tables as CSV, commands to the clipboard.
 import { caseNow } from "./cases.js";
 import { headsOf, isVector, linesNow, rowsOf } from "./cells.js";
-import { say } from "./core.js";
+import { chosen, say } from "./core.js";
 import { data } from "./data.js";
 import { SVG, all, button, draw, make, one } from "./dom.js";
 import { graph } from "./graph.js";
@@ -70,7 +70,7 @@ const quoted = (words) => (/[",\n]/.test(words) ? `"${words.replaceAll('"', '""'
 const csv = (figure) => all("[data-figure]", figure.parentElement).filter((each) => figure.contains(each)).concat(figure.matches("[data-figure]") ? [figure] : []).map((part) => {
   const lines = linesNow(part);
   const names = rowsOf(part).map((row) => row.cells[0].textContent);
-  const corner = one("h5", part)?.textContent ?? ""; // which panel, where there are several
+  const corner = one(".panel-name", part)?.textContent ?? ""; // which panel, where there are several
   const heads = isVector(part) ? ["", "value"] : [corner, ...headsOf(part).map((th) => th.textContent)];
   const rows = names.map((name, i) => [name, ...(isVector(part) ? [lines[0][i]] : lines[i]).map(exact)]);
   return [heads, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
@@ -83,14 +83,14 @@ const copyText = async (words, what) => {
 const saver = (name, actions) => make("details", { className: "save" }, make("summary", {}, "Save"), make("div", {}, Object.entries(actions).filter(([, act]) => act).map(([words, act]) => button(words, act, { "aria-label": `${words} of ${name}` }))));
 const fileName = (figure) => {
   const id = figure.dataset.matrix ?? figure.dataset.vector ?? "graph";
-  return [data.slug, figure.closest(".case") || figure.closest("#example") ? caseNow() : null, id, now.inputs ? "live" : null].filter(Boolean).join("-");
+  return [data.slug, figure !== graph ? caseNow() : null, id, now.inputs ? "live" : null].filter(Boolean).join("-");
 };
 export const startSave = () => {
   all("figure.matrix, figure.vector").forEach((figure) => {
     const caption = one("figcaption", figure);
     const drawn = figure.matches(".vector") ? one(".bar rect", figure) : one("svg.heatmap", figure);
     if (!one("tbody", figure)) return;
-    caption.append(saver(one("h4", figure).textContent, {
+    caption.append(saver(one(".name", figure).textContent, {
       SVG: drawn && (() => download(fileName(figure) + ".svg", new Blob([svgText(figure)], { type: "image/svg+xml" }))),
       PNG: drawn && (() => savePng(fileName(figure) + ".png", svgText(figure))),
       CSV: () => download(fileName(figure) + ".csv", new Blob([csv(figure)], { type: "text/csv" })),
@@ -113,5 +113,5 @@ export const startSave = () => {
     figure.prepend(words);
   });
   const place = one("#repeat .bibtex");
-  if (place) place.before(make("p", {}, button("Copy a link to what is chosen", () => copyText(location.href, "Link"), { className: "plain-button copy-link" })));
+  if (place) place.before(make("p", {}, button("Copy a link to what is chosen", () => { chosen.flush(); copyText(location.href, "Link"); }, { className: "plain-button copy-link" })));
 };

@@ -1,7 +1,8 @@
 // Play: sliders and number fields for the inputs; every figure follows, because the page runs the graph itself.
 import { FLOAT, flat, nd } from "#replay/operations/interpreter.js";
-import { caseNow, choices, choose, example, labelOfCase } from "./cases.js";
+import { caseNow, caseOf, choices, choose, dock, labelOfCase } from "./cases.js";
 import { keyOf, recordedLines, sections, shownOf } from "./cells.js";
+import { chosen, onAddress, say } from "./core.js";
 import { data } from "./data.js";
 import { button, make, one } from "./dom.js";
 import { largestOf } from "./figures.js";
@@ -10,6 +11,8 @@ import { counted, numeric, placeOf, short, sizeOf } from "./numbers.js";
 import { live, now, watchers } from "./state.js";
 
 const KNOBS = 64; // sliders that are offered for one input
+const OPEN = 8; // so many are shown at once, where there is room
+const wide = matchMedia("(min-width: 62rem)");
 export const knobs = []; // each shows one element of an input and says when it was moved
 let due = false;
 let wanted = null;
@@ -98,12 +101,11 @@ const panelOf = (name, { sliding }) => {
   const shown = Math.min(size, KNOBS);
   const grid = make("div", { className: "knobs" }, counted(shown, (at) => knob(name, at, { sliding })));
   const rows = x.shape.filter((n) => n > 1); // a row of the input is a row here
-  grid.style.setProperty("--across", Math.min(8, rows[rows.length - 1] ?? 1));
-  return make("div", { className: "panel-play" },
-    sliding && size > 1 && x.kind === FLOAT ? master(name) : null,
-    grid,
-    shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null,
-  );
+  grid.style.setProperty("--across", Math.min(4, rows[rows.length - 1] ?? 1));
+  const cut = shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null;
+  if (!sliding || size < 2 || x.kind !== FLOAT) return { first: make("div", { className: "panel-play" }, grid, cut), rest: null };
+  const rest = make("details", { className: "one-by-one panel-play", open: size <= OPEN && wide.matches }, make("summary", {}, "One by one"), grid, cut);
+  return { first: master(name), rest };
 };
 // Recorded against recomputed: every number that the figures show and every metric, case by case.
 const distanceOf = (a, b) => (Object.is(a, b) ? 0 : Number.isNaN(a - b) ? Infinity : Math.abs(a - b));
@@ -121,36 +123,78 @@ const metricDistances = (id, values) => (data.metrics[id] ?? []).flatMap((record
 export const selfTest = () => {
   const distances = Object.keys(live.cases).flatMap((id) => {
     const values = compute(id, {});
-    const figures = sections.filter((figure) => !figure.closest(".case") || keyOf(figure).id === id);
+    const figures = sections.filter((figure) => [null, id].includes(caseOf(figure)));
     return [...figures.flatMap((figure) => figureDistances(figure, values)), ...metricDistances(id, values)];
   });
   return { most: distances.reduce((most, distance) => Math.max(most, distance), 0), count: distances.length };
 };
 const testWords = ({ most, count }) => `Self-test: this page recomputed ${count} recorded numbers; the largest difference is ${most ? most.toExponential(1) : "0"}.`;
+// The reader's own numbers in the address: `state:*0.5` for all alike, else `state:2=0.5,3=1` for those that were moved.
+const writeNumbers = (inputs) => Object.entries(inputs).map(([name, x]) => {
+  const [mine, recorded] = [[...flat(x)], [...flat(caseData(now.id).inputs[name])]];
+  if (mine.length > 1 && mine.every((value) => value === mine[0])) return `${name}:*${mine[0]}`;
+  return `${name}:` + mine.flatMap((value, at) => (Object.is(value, recorded[at]) ? [] : [`${at}=${value}`])).join(",");
+}).join(";");
+const readNumbers = (text) => {
+  const inputs = {};
+  for (const part of text.split(";")) {
+    const name = part.slice(0, part.lastIndexOf(":"));
+    const base = caseData(now.id).inputs[name];
+    if (!base) continue;
+    const moved = nd(base.shape, base.kind, flat(base).slice());
+    const whole = base.kind !== FLOAT;
+    const put = (at, value) => Number.isFinite(value) && at >= 0 && at < moved.data.length && (moved.data[at] = whole ? Math.round(value) : value);
+    const given = part.slice(name.length + 1);
+    if (given.startsWith("*")) moved.data.forEach((_, at) => put(at, Number(given.slice(1))));
+    else given.split(",").map((each) => each.split("=").map(Number)).forEach(([at, value]) => put(at, value));
+    inputs[name] = moved;
+  }
+  return Object.keys(inputs).length ? inputs : null;
+};
+let started = false;
+const followAddress = () => {
+  if (started) return;
+  started = true;
+  watchers.push(() => chosen.writeSoon({ set: now.inputs ? writeNumbers(now.inputs) : null }));
+  onAddress.push(({ set }) => {
+    const inputs = set && readNumbers(set);
+    if (inputs) request(inputs);
+  });
+};
 export const startPlay = () => {
-  if (!live || !example) return;
+  if (!live || !dock) return;
   enter(caseNow() ?? now.id);
   const first = live.control?.inputs ?? [];
   const others = Object.keys(caseData(now.id).inputs).filter((name) => !first.includes(name) && sizeOf(inputOf(name).shape) <= KNOBS);
   const status = make("p", { className: "status", role: "status" });
+  const link = navigator.clipboard ? button("Copy link", async () => {
+    chosen.flush();
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied");
+  }, { className: "plain-button copy-link" }) : null;
   const back = button("Back to the record", () => { choose(caseNow()); choices.find((choice) => choice.checked)?.focus(); }, { className: "plain-button" });
+  const panels = first.map((name) => panelOf(name, { sliding: true }));
+  const othersFold = others.length ? make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => {
+    const { first: main, rest } = panelOf(name, { sliding: inputOf(name).kind === FLOAT });
+    return make("fieldset", {}, make("legend", {}, name), main, rest);
+  })) : null;
+  const test = make("p", { className: "caption self-test" });
   const play = make("section", { className: "play", "aria-labelledby": "play-title" },
-    make("h3", { id: "play-title" }, first.length ? `Move it: ${live.control.label}` : "Move the inputs"),
-    first.map((name) => panelOf(name, { sliding: true })),
-    others.length ? make("details", { className: "other-inputs" }, make("summary", {}, first.length ? "The other inputs" : "The inputs"), others.map((name) => make("fieldset", {}, make("legend", {}, name), panelOf(name, { sliding: inputOf(name).kind === FLOAT })))) : null,
+    make("h2", { id: "play-title" }, first.length ? `Move it: ${live.control.label}` : "Move the inputs"),
+    panels.map(({ first: main }) => main),
     problem,
-    make("div", { className: "state-line" }, status, back),
+    make("div", { className: "state-line" }, status, back, link),
+    make("details", { className: "more", open: wide.matches }, make("summary", {}, "More controls"), panels.map(({ rest }) => rest), othersFold, test),
   );
-  one(".chooser", example).after(play);
+  one(".controls").append(play);
   watchers.push(() => {
     knobs.forEach((show) => show());
-    const words = now.inputs ? "Live: computed by this page just now, not recorded." : choices.length ? `As recorded: ${labelOfCase(caseNow())}.` : "As recorded.";
+    const words = now.inputs ? "Live: computed just now, not recorded." : choices.length ? `As recorded: ${labelOfCase(caseNow())}.` : "As recorded.";
     if (status.textContent !== words) status.textContent = words;
     back.hidden = !now.inputs;
   });
   move(null);
-  const test = make("p", { className: "caption self-test" });
-  play.append(test);
+  followAddress();
   const run = () => (test.textContent = testWords(selfTest()));
   (globalThis.requestIdleCallback ?? setTimeout)(run);
 };

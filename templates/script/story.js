@@ -1,5 +1,5 @@
 // The story: the chosen step lights its node; arrow keys walk from step to step.
-import { chosen } from "./core.js";
+import { chosen, onAddress } from "./core.js";
 import { all, button, one } from "./dom.js";
 import { graph } from "./graph.js";
 import { lightNode, onLight } from "./selection.js";
@@ -37,10 +37,11 @@ export const startStory = () => {
       one("button", next).focus();
     });
   });
-  const wished = chosen.read();
-  const step = steps.find((each) => each.dataset.step === wished.step);
-  if (wished.node) lightNode(wished.node, { quiet: true });
-  else if (steps.length) chooseStep(step ?? steps.find((each) => each.matches(".opening")) ?? steps[0], { quiet: true });
-  if (step) step.scrollIntoView({ block: "center" });
-  else if (wished.node) graph?.scrollIntoView({ block: "center" });
+  if (steps.length) chooseStep(steps.find((each) => each.matches(".opening")) ?? steps[0], { quiet: true });
+  onAddress.push((wished) => {
+    const step = steps.find((each) => each.dataset.step === wished.step);
+    if (wished.node) lightNode(wished.node, { quiet: true });
+    else if (step) chooseStep(step, { quiet: true });
+    (wished.node ? graph : step)?.scrollIntoView({ block: "center" });
+  });
 };

@@ -18,7 +18,7 @@ import axe_playwright_python
 import html5lib
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.browser.opening import LESSONS, open_page, read_manifest
 
@@ -122,14 +122,14 @@ def test_every_number_can_be_followed(browser: Browser, any_revision: Path) -> N
 def test_a_slider_moves_every_figure(browser: Browser, typical_revision: Path) -> None:
     """Moving one slider changes figures in the page, marks them as live, and one click restores the record."""
     shown = open_lesson(browser, typical_revision)
-    before = shown.locator("#example .case").first.inner_text()
+    before = shown.locator(".hero-case").first.inner_text()
     shown.locator(".knob input[type=range]").first.focus()
     shown.keyboard.press("PageUp")
     shown.wait_for_selector("#example.live")
-    assert shown.locator("#example .case").first.inner_text() != before
+    assert shown.locator(".hero-case").first.inner_text() != before
     assert "not recorded" in shown.locator(".status").inner_text()
     shown.get_by_role("button", name="Back to the record").click()
-    assert shown.locator("#example .case").first.inner_text() == before
+    assert shown.locator(".hero-case").first.inner_text() == before
 
 
 def test_a_live_figure_shows_what_was_computed(browser: Browser, typical_revision: Path) -> None:
@@ -143,21 +143,21 @@ def test_a_live_figure_shows_what_was_computed(browser: Browser, typical_revisio
     values = shown.evaluate("([id, name]) => lesson.input(id, name)", [case, name])
     values[0] = 0.75
     seen = shown.evaluate("([id, inputs]) => lesson.run(id, inputs)", [case, {name: values}])
-    vectors = shown.locator(f'.case[data-case="{case}"] figure.vector').all()
-    for numbers, figure in zip(seen["vectors"], vectors, strict=True):
+    for at, numbers in enumerate(seen["vectors"]):
+        figure = shown.locator(f'figure.vector[data-figure="{case}/vectors/{at}"]')
         cells = [float(cell.inner_text()) for cell in figure.locator("tbody td:not(.bar)").all()]
         assert cells == pytest.approx(read_numbers(numbers), rel=6e-4)
 
 
 def test_the_sliders_stand_as_the_input_does(browser: Browser, typical_revision: Path) -> None:
-    """On a desk the sliders of one row of the input stand in one line, those of one column below each other."""
+    """On a desk the sliders of one row of the input are in one line, at most four, those of one column below."""
     shown = open_lesson(browser, typical_revision)
     knobs = shown.locator(".panel-play").first.locator(".knob")
     places = "(knobs) => knobs.map((knob) => knob.getBoundingClientRect()).map(({left, top}) => [left, top])"
     sides = knobs.evaluate_all(places)
     name = live(shown)["control"]["inputs"][0]
     first = next(iter(read_manifest(typical_revision)["experiment"]["cases"]))["id"]
-    width = min(8, next((n for n in reversed(live(shown)["cases"][first]["inputs"][name][1]) if n > 1), 1))
+    width = min(4, next((n for n in reversed(live(shown)["cases"][first]["inputs"][name][1]) if n > 1), 1))
     assert len({left for left, _ in sides}) == width
     assert len({top for _, top in sides}) == math.ceil(len(sides) / width)
 
@@ -165,6 +165,69 @@ def test_the_sliders_stand_as_the_input_does(browser: Browser, typical_revision:
 def live_case(shown: Page) -> str:
     """The chosen case."""
     return str(shown.locator('.chooser input[type="radio"]:checked').get_attribute("value"))
+
+
+# -- the first screen, and what moves ---------------------------------------------------------------------------------
+
+
+def is_in_view(element: Locator) -> bool:
+    """Whether an element stands whole in the window, from side to side and from top to bottom."""
+    inside = """(e) => { const {left, top, right, bottom, width} = e.getBoundingClientRect();
+      return width > 0 && left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight; }"""
+    return bool(element.evaluate(inside))
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["desk", "phone"])
+def test_the_first_screen_teaches(browser: Browser, any_revision: Path, size: tuple[int, int]) -> None:
+    """Title, question, the main figure with its numbers and a control that drives it are there before any scrolling."""
+    width, height = size
+    shown = open_lesson(browser, any_revision, viewport={"width": width, "height": height})
+    figure = shown.locator(".hero-case:visible")
+    assert is_in_view(shown.locator("h1"))
+    assert is_in_view(figure.locator("svg").first)
+    assert is_in_view(shown.locator(".controls input:visible").first)
+    if width > 1000:
+        assert is_in_view(shown.locator(".question"))
+        assert is_in_view(shown.locator(".start .go"))
+    words = figure.locator(".hero-words")
+    if words.count():
+        assert re.fullmatch(r"(Most at .*: \S+\. Least at .*: \S+\.|All are \S+\.)?", words.inner_text())
+
+
+def count_scales(shown: Page) -> list[str]:
+    """What every figure says its scale is."""
+    scales: list[str] = shown.evaluate("""() => [...document.querySelectorAll('[data-figure]')].map((figure) =>
+      figure.querySelector('.ends')?.innerHTML ?? figure.closest('figure').querySelector('.range span')?.textContent
+        .split(' · ')[0] ?? '')""")
+    return scales
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["desk", "phone"])
+def test_a_control_is_in_view_and_scales_stay(
+    browser: Browser, typical_revision: Path, size: tuple[int, int]
+) -> None:  # fmt: skip
+    """Wherever a driven figure is read, a control is in view; whatever is moved, no scale changes."""
+    width, height = size
+    shown = open_lesson(browser, typical_revision, viewport={"width": width, "height": height})
+    before = count_scales(shown)
+    control = shown.locator(".controls input[type=range]:visible").first
+    figures = shown.locator(".case:visible figure").all()
+    for figure in figures:
+        figure.scroll_into_view_if_needed()
+        assert is_in_view(control)
+    low, high = live(shown)["control"]["range"]
+    for value in (low, high, low / 3, high / 7):
+        control.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value)
+        shown.wait_for_selector("#example.live")
+        shown.wait_for_timeout(50)
+        assert count_scales(shown) == before
+        ends = shown.evaluate("""() => [...document.querySelectorAll('.bar rect:not(.base)')].map((bar) =>
+          parseFloat(bar.getAttribute('x')) + parseFloat(bar.getAttribute('width') ?? 0))""")
+        assert all(-0.01 <= end <= 100.01 for end in ends)
+    marks = shown.locator(".case:visible .was, .hero-case:visible .was").count()
+    assert marks > 0
+    shown.get_by_role("button", name="Back to the record").click()
+    assert shown.locator(".was, .beyond").count() == 0
 
 
 # -- following, comparing, saving ----------------------------------------------------------------------------------
@@ -177,7 +240,8 @@ def test_two_cases_can_be_compared(browser: Browser, any_typical_revision: Path)
         read_manifest(any_typical_revision)["experiment"]["cases"],
     )
     shown.select_option("#versus", cases[1]["id"])
-    for at, figure in enumerate(shown.locator(f'.case[data-case="{cases[0]["id"]}"] figure.vector').all()):
+    for at in range(len(cases[0]["vectors"])):
+        figure = shown.locator(f'figure.vector[data-figure="{cases[0]["id"]}/vectors/{at}"]')
         one, other = (leaves(case["vectors"][at]["values"]) for case in cases[:2])
         most = max(abs(a - b) for a, b in zip(one, other, strict=True))
         stated = re.search(r"Largest change [+−-](\S+)", figure.locator(".difference .range").inner_text())
@@ -187,7 +251,9 @@ def test_two_cases_can_be_compared(browser: Browser, any_typical_revision: Path)
 def test_a_number_is_followed_by_keyboard(browser: Browser, any_typical_revision: Path) -> None:
     """Enter on a cell opens how it arises, steps lead back into the graph, Escape returns to the cell."""
     shown = open_lesson(browser, any_typical_revision)
-    cell = shown.locator(".case:visible tbody td[tabindex='0']").first
+    shown.locator(".case:visible details.numbers > summary, .hero-case:visible details.numbers > summary").evaluate_all(
+        "(all) => all.forEach((summary) => { summary.parentElement.open = true; })")
+    cell = shown.locator(":is(.case, .hero-case):visible tbody td[tabindex='0']").first
     cell.focus()
     shown.keyboard.press("Enter")
     drawer = shown.locator(".drawer")
@@ -221,7 +287,8 @@ def test_figures_can_be_saved(browser: Browser, any_typical_revision: Path, tmp_
     )
     tables = [table.split("\r\n") for table in files["CSV"].read_bytes().decode().strip().split("\r\n\r\n")]
     rows = [line.split(",") for table in tables for line in table[1:]]
-    recorded = read_manifest(any_typical_revision)["experiment"]["cases"][0]["matrices"][0]["values"]
+    matrices = read_manifest(any_typical_revision)["experiment"]["cases"][0]["matrices"]
+    recorded = next(each["values"] for each in matrices if each["id"] == figure.get_attribute("data-matrix"))
     assert [float(cell) for row in rows for cell in row[1:]] == leaves(recorded)
     assert len({table[0].split(",")[0] for table in tables}) == len(tables)
 
@@ -299,7 +366,7 @@ def states(shown: Page) -> Iterator[str]:
     for part in shown.locator("details").all():
         part.evaluate("(part) => { part.open = true; }")
     yield "everything unfolded"
-    shown.locator(".case:visible tbody td[tabindex='0']").first.press("Enter")
+    shown.locator(":is(.case, .hero-case):visible tbody td[tabindex='0']").first.press("Enter")
     yield "one number"
     shown.keyboard.press("Escape")
     shown.locator(".node-info button").first.click()
@@ -347,7 +414,7 @@ def test_without_scripts_all_content_is_there(browser: Browser, any_typical_revi
     shown = open_page(browser, (any_typical_revision / "index.html").as_uri(), java_script_enabled=False)
     manifest = read_manifest(any_typical_revision)
     for case in manifest["experiment"]["cases"]:
-        section = shown.locator(f'[data-case="{case["id"]}"]')
+        section = shown.locator(f'[data-case="{case["id"]}"], [data-shows="{case["id"]}"]')
         rows = sum(len(leaves(vector["values"])) for vector in case["vectors"])
         assert section.locator(".bars tbody tr").count() == rows
     assert shown.locator(".step").count() == len(manifest["steps"])

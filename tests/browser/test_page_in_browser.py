@@ -91,12 +91,13 @@ def test_a_cell_shows_every_digit(browser: Browser, address: str) -> None:
     shown.keyboard.press("ArrowDown")
     assert vector.locator(".readout").inner_text() == "[1] = 0.75"
     matrix = shown.locator('[data-matrix="words"]')
+    matrix.locator("summary", has_text="Table").click()
     matrix.locator("tbody td").nth(0).focus()
     shown.keyboard.press("ArrowRight")
     assert matrix.locator(".readout").inner_text() == "[I, 1] = -0.5"
     drawn = matrix.locator(".heatmap")
-    left, top, side = map(float, (drawn.get_attribute("data-frame") or "").split())
-    drawn.hover(position={"x": left + 0.5 * side, "y": top + 2.5 * side})
+    left, top, width, height = map(float, (drawn.get_attribute("data-frame") or "").split()[:4])
+    drawn.hover(position={"x": left + 0.5 * width, "y": top + 2.5 * height})
     assert matrix.locator(".readout").inner_text() == "[cats, 0] = 1"
 
 

@@ -304,7 +304,8 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
     if experiment.control and experiment.control.input not in known:
         yield lesson.error((*at, "control", "input"), f"no input is called {experiment.control.input!r}",
                            f"inputs: {', '.join(sorted(known))}")  # fmt: skip
-    yield from _range_mistakes(lesson, (*at, "control", "range"), experiment.control and experiment.control.range)
+    if experiment.control:
+        yield from _range_mistakes(lesson, (*at, "control", "range"), experiment.control.range)
     arrays = [entry.id for entry in (*record.matrices, *record.vectors)]
     for group, entries in (("matrices", record.matrices), ("vectors", record.vectors)):
         for i, entry in enumerate(entries):
@@ -313,6 +314,9 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
                 yield lesson.error((*at, "record", group, i, "same_scale_as"),
                                    f"nothing recorded is called {entry.same_scale_as!r}",
                                    f"recorded: {', '.join(arrays)}")  # fmt: skip
+    if lesson.recipe.hero is not None and lesson.recipe.hero not in arrays:
+        yield lesson.error(("hero",), f"nothing recorded is called {lesson.recipe.hero!r}",
+                           f"recorded: {', '.join(arrays)}")  # fmt: skip
     yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
                                  for i, entry in enumerate(getattr(record, group))])  # fmt: skip
     yield from _doubles(lesson, [((*at, "record", "metrics", i, "id"), m.id) for i, m in enumerate(record.metrics)])

@@ -326,6 +326,8 @@ class Recipe(Record):
     scope: Annotated[str, SHOWN] = Field("", description="One sentence that says what the lesson covers.")
     opening_step: Annotated[Id | None, SHOWN] = Field(None, description="The step that is shown first.")
     steps: Annotated[list[Step], PUBLISHED] = Field([], description="The story, station by station.")
+    hero: Annotated[Id | None, SHOWN] = Field(None,
+        description="The id of the recorded array that the first screen shows; else the first that the control drives.")
     questions: Annotated[list[Question], RUN] = Field([], description="Predictions to make before reading on.")
     glossary: Annotated[list[Term], LISTED] = Field([], description="Terms with a text for each level of reader.")
 

@@ -72,7 +72,8 @@ def _convert(tex: str, *, block: bool, where: str) -> str:
     except LatexError as error:
         place, _, words = str(error).partition(": ")
         at = f" at its character {int(place) + 1}" if place.isdigit() else ""
-        raise LessonError(where, f"the maths {tex!r:.200} cannot be read{at}: {words or place}",
+        said = (words or place).rstrip(".").replace("\\\\", "\\")
+        raise LessonError(where, f"the maths {tex!r:.200} cannot be read{at}: {said[:1].lower()}{said[1:]}",
                           "TeX maths that is complete and known") from error  # fmt: skip
 
 
@@ -186,9 +187,8 @@ def _break_lines(tree: Element) -> Iterator[Element]:
 
 
 def _may_break(before: Element, sign: Element) -> bool:
-    return sign.tag == "mo" and sign.text in _BREAKS and before.tag != "mo" or (
-        sign.tag == "mo" and sign.text in _BREAKS and (before.text or "") in ")]|}"
-    )  # fmt: skip
+    """Whether a sign stands between what it relates or adds, and not before a number: `− 1` after a comma does."""
+    return sign.tag == "mo" and sign.text in _BREAKS and (before.tag != "mo" or (before.text or "") in ")]|}")
 
 
 def _opens(part: Element) -> int:
@@ -222,8 +222,8 @@ def list_characters(markup: Sequence[str] | str) -> set[str]:
     drawn: set[str] = set()
     for maths in re.findall(r"<math\b.*?</math>", "".join(markup), re.DOTALL):
         drawn.update(entities.unescape(re.sub(r"<[^>]*>", "", maths)))
-        for letter in re.findall(r"<mi>([^<])</mi>", maths):
-            drawn.add(_to_italic(letter))
+        drawn.update(_to_italic(letter) for letter in re.findall(r"<mi>([^<])</mi>", maths))
+        drawn.update("√" if re.search(r"<m(sqrt|root)\b", maths) else "")
     return drawn
 
 

@@ -15,6 +15,7 @@ from lessonpress.web.page.numbers import Shown
 if TYPE_CHECKING:
     from lessonpress.lesson.recipe import Recipe, Recorded
     from lessonpress.revision.manifest_schema import Manifest, PublishedArray, PublishedCase, PublishedMetric
+    from lessonpress.web.page.page_data import Live
 
 Kind: TypeAlias = Literal["matrices", "vectors"]
 
@@ -32,23 +33,35 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Hero:
+    """The main figure as one case shows it, and a sentence that says where its numbers are largest and smallest."""
+
+    case: str
+    label: Markup
+    matrix: figures.Matrix | None
+    vector: figures.Vector | None
+    says: str
+
+
+@dataclass(frozen=True)
 class Experiment:
     """The recorded example: its words, the matrices that no case changes, and its cases.
 
-    `note` is what all cases say alike.
+    `note` is what all cases say alike, `hero` the figure of the first screen, case by case; it stands there alone.
     """
 
     title: Markup
     description: Markup
     control: str
     note: Markup
+    hero: tuple[Hero, ...]
     fixed: tuple[figures.Matrix, ...]
     cases: tuple[Case, ...]
     recorded: str
 
 
 def make_experiment(
-    manifest: Manifest, recipe: Recipe, terms: glossary.Terms, reach: scales.Reach
+    manifest: Manifest, recipe: Recipe, terms: glossary.Terms, reach: scales.Reach, live: Live | None = None
 ) -> Experiment | None:  # fmt: skip
     """The recorded example, or None for a lesson without cases; `reach` is how far its control takes each figure."""
     example, cases = manifest.get("experiment"), list_cases(manifest)
@@ -58,14 +71,16 @@ def make_experiment(
     shared = notes.pop() if len(notes) == 1 else ""
     control = example.get("control")
     scaled = choose_scales(manifest, recipe, reach)
+    main = choose_hero(manifest, recipe, live)
     label = (control.get("label") if control else None) or example.get("controlLabel") or "Case"
     return Experiment(
         Markup(prose.to_inline(example.get("title") or "", where="experiment.title")),
         terms.mark(prose.to_html(example.get("description") or "", where="experiment.description")),
         prose.to_text(label),
         terms.mark(prose.to_html(shared, where="experiment.cases: note")),
-        _make_matrices(cases[0], cases, scaled, fixed=True),
-        tuple(_make_case(case, cases, scaled, "" if shared else None, terms) for case in cases),
+        tuple(_make_hero(case, *main, scaled) for case in cases) if main else (),
+        _make_matrices(cases[0], cases, scaled, main, fixed=True),
+        tuple(_make_case(case, cases, scaled, main, "" if shared else None, terms) for case in cases),
         _describe_run(recipe),
     )
 
@@ -78,6 +93,48 @@ def choose_scales(manifest: Manifest, recipe: Recipe, reach: scales.Reach) -> di
         entries += [(f"matrices/{at}", entry) for at, entry in enumerate(record.matrices)]
         entries += [(f"vectors/{at}", entry) for at, entry in enumerate(record.vectors)]
     return scales.choose_scales(list_cases(manifest), reach, entries)
+
+
+def choose_hero(manifest: Manifest, recipe: Recipe, live: Live | None) -> tuple[Kind, int] | None:
+    """The figure of the first screen: the one that the recipe names, or the first that the control drives.
+
+    Where nothing is computed it is the first that differs from case to case. None where there is no such figure.
+    """
+    cases = list_cases(manifest)
+    record = recipe.experiment.record if recipe.experiment else None
+    kinds: tuple[Kind, ...] = ("matrices", "vectors")
+    fitting = [(kind, at) for kind in kinds for at, entry in enumerate(_list_arrays(cases[0], kind) if cases else [])
+               if not isinstance(entry["values"], dict)
+               and len({tuple(_measure(case, kind, at)) for case in cases}) == 1]  # fmt: skip
+    entries = {("matrices", at): entry.id for at, entry in enumerate(record.matrices)} if record else {}
+    entries |= {("vectors", at): entry.id for at, entry in enumerate(record.vectors)} if record else {}
+    named = [each for each in fitting if recipe.hero and entries.get(each) == recipe.hero]
+    moving = [each for each in fitting if not _is_fixed(cases, *each)]
+    driven = [each for each in moving if live and _is_driven(live, *each)]
+    return next(iter([*named, *driven, *moving]), None)
+
+
+def _measure(case: PublishedCase, kind: Kind, at: int) -> list[int]:
+    """How many numbers a figure has; nothing where the case lacks it."""
+    return [len(arrays.list_numbers(each)) for each in _list_arrays(case, kind)[at : at + 1]]
+
+
+def _is_driven(live: Live, kind: Kind, at: int) -> bool:
+    """Whether the page computes a figure, in every way that a case runs, and does not only read it off the inputs."""
+    sources = [way[kind][at] for way in (live, *live.get("ways", []))]
+    return all(source is not None and any(port[0].isdigit() for port in source["ports"]) for source in sources)
+
+
+def _make_hero(case: PublishedCase, kind: Kind, at: int, scaled: Mapping[str, scales.Scale]) -> Hero:
+    key, entry = _make_keys(case, kind)[at], _list_arrays(case, kind)[at]
+    scale = scaled.get(f"{kind}/{at}")
+    matrix = figures.make_matrix(entry, key=key, scale=scale) if kind == "matrices" else None
+    vector = figures.make_vectors([entry], keys=[key], same=[False], scales=scaled)[0] if kind == "vectors" else None
+    label = Markup(prose.to_inline(case.get("label") or case["id"]))
+    says = figures.describe_extremes(matrix.panels[0].grid) if matrix and len(matrix.panels) == 1 else ""
+    if vector:
+        says = figures.describe_bars(vector.axis, arrays.list_numbers(entry))
+    return Hero(case["id"], label, matrix, vector, says)
 
 
 def list_cases(manifest: Manifest) -> list[PublishedCase]:
@@ -111,19 +168,23 @@ def collect_metric_values(manifest: Manifest) -> dict[str, list[Shown]]:
 
 
 def _make_case(
-    case: PublishedCase, cases: Sequence[PublishedCase], scaled: Mapping[str, scales.Scale], note: str | None,
-    terms: glossary.Terms,
+    case: PublishedCase, cases: Sequence[PublishedCase], scaled: Mapping[str, scales.Scale],
+    main: tuple[Kind, int] | None, note: str | None, terms: glossary.Terms,
 ) -> Case:  # fmt: skip
-    """One case with its figures; `note` stands instead of its own note, where that is said once for all cases."""
-    vectors = _list_arrays(case, "vectors")
+    """One case with its figures but the `main` one.
+
+    `note` stands instead of its own note, where that is said once for all cases.
+    """
+    places = [at for at in range(len(_list_arrays(case, "vectors"))) if main != ("vectors", at)]
+    vectors, keys = _list_arrays(case, "vectors"), _make_keys(case, "vectors")
     words = case.get("note") or "" if note is None else note
     return Case(
         case["id"],
         Markup(prose.to_inline(case.get("label") or case["id"], where=f"case {case['id']}: label")),
         terms.mark(prose.to_html(words, where=f"case {case['id']}: note")),
-        _make_matrices(case, cases, scaled, fixed=False),
-        figures.make_vectors(vectors, keys=_make_keys(case, "vectors"),
-                             same=[_is_fixed(cases, "vectors", at) for at in range(len(vectors))], scales=scaled),
+        _make_matrices(case, cases, scaled, main, fixed=False),
+        figures.make_vectors([vectors[at] for at in places], keys=[keys[at] for at in places],
+                             same=[_is_fixed(cases, "vectors", at) for at in places], scales=scaled),
         tuple(map(_make_metric, case.get("metrics") or [])),
     )  # fmt: skip
 
@@ -141,13 +202,14 @@ def _without_loss(value: Shown) -> Shown:
 
 
 def _make_matrices(
-    case: PublishedCase, cases: Sequence[PublishedCase], scaled: Mapping[str, scales.Scale], *, fixed: bool
+    case: PublishedCase, cases: Sequence[PublishedCase], scaled: Mapping[str, scales.Scale],
+    main: tuple[Kind, int] | None, *, fixed: bool,
 ) -> tuple[figures.Matrix, ...]:  # fmt: skip
-    """The matrices of a case that are the same in every case (`fixed`), or else those that are its own."""
+    """The matrices of a case but the `main` one: those that are the same in every case (`fixed`), or the others."""
     return tuple(
         figures.make_matrix(each, key=key, scale=scaled.get(f"matrices/{at}"))
         for at, (key, each) in enumerate(zip(_make_keys(case, "matrices"), _list_arrays(case, "matrices"), strict=True))
-        if _is_fixed(cases, "matrices", at) is fixed
+        if main != ("matrices", at) and _is_fixed(cases, "matrices", at) is fixed
     )
 
 

@@ -130,6 +130,31 @@ def describe_grid(grid: Grid, label: str) -> str:
     return f"{extent} Smallest {_describe_cell(lowest, grid)}; largest {_describe_cell(highest, grid)}.{counted}"
 
 
+def describe_extremes(grid: Grid) -> str:
+    """Where the largest and the smallest number of a matrix stand, in a sentence; nothing where all are alike.
+
+    templates/script/hero.js says the same of numbers that a reader makes.
+    """
+    rows = f"{grid.rows.name} {{0}}, " if grid.rows.size > 1 else ""
+    return _say([(rows.format(row) + f"{grid.columns.name} {column}", value) for row, column, value in grid.cells()])
+
+
+def describe_bars(axis: Axis, values: Sequence[Shown]) -> str:
+    """Where the largest and the smallest number of a vector stand, in a sentence."""
+    return _say([(f"{axis.name} {label}", value) for label, value in zip(axis.labels, values, strict=False)])
+
+
+def _say(cells: Sequence[tuple[str, Shown]]) -> str:
+    known = [(place, number) for place, value in cells if (number := numbers.to_finite(value)) is not None]
+    if len(known) < 2:
+        return ""
+    least, most = min(known, key=lambda cell: cell[1]), max(known, key=lambda cell: cell[1])
+    if least[1] == most[1]:
+        return f"All are {numbers.format_short(most[1])}."
+    return (f"Most at {most[0]}: {numbers.format_short(most[1])}."
+            f" Least at {least[0]}: {numbers.format_short(least[1])}.")  # fmt: skip
+
+
 def _make_panel(grid: Grid, *, key: str, scale: Scale, label: str) -> Panel:
     table = tuple(
         (row, tuple(map(numbers.format_short, line))) for row, line in zip(grid.rows.labels, grid.values, strict=True)

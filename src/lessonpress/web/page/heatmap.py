@@ -16,6 +16,7 @@ from lessonpress.web.page.scales import Scale
 
 _ZERO, _TEAL, _RUST, _NONE = (250, 247, 240), (9, 88, 82), (140, 52, 18), (150, 150, 150)
 _LEVELS = 40  # steps of colour on each side of zero; neighbours differ by less than an eye notices
+_PALE = 0.75  # beyond this part of a scale a cell is so dark that what stands in it is white
 _LETTER = 6.3  # average width of a letter in an axis label, px
 _LONGEST = 18  # letters of a label that a figure shows
 _ROOM, _WIDEST, _TALL = 600, 56, 28  # px: a picture's width, a cell's with its number in it, and that cell's height
@@ -123,7 +124,7 @@ def _paint_cell(ink: _Ink, value: Shown, scale: Scale, frame: _Frame, row: int, 
     width, height = frame.width - 1, frame.height - 1
     ink.fills.setdefault(choose_colour(value, scale), []).append(f"M{x} {y}h{width}v{height}h-{width}z")
     number = numbers.to_finite(value)
-    pale = " pale" if number is not None and scale.share(number) > 0.5 else ""
+    pale = " pale" if number is not None and scale.share(number) > _PALE else ""
     middle = (x + width // 2, y + height // 2)
     if frame.decimals is not None:
         words = escape(format_cell(value, frame.decimals))

@@ -115,11 +115,11 @@ def render_page(
     `manifest` is the published manifest, `graph_svg` the graph's picture with nodes `g.node[data-id]` and with the
     modules `folded` drawn as boxes, `sources` the lesson's source texts by file name, the model's file first. `live` is
     the program that the page runs: without it the page shows recorded values only. `pictures` are further pictures of
-    the graph by their folded modules, `own_graphs` pictures of cases that ran otherwise, `reach` how far the control takes
-    each figure. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
+    the graph by their folded modules, `own_graphs` pictures of cases that ran otherwise, `reach` how far the control
+    takes each figure. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
     """
     terms = glossary.make_terms(manifest.get("glossary") or [])
-    parts = _make_parts(manifest, recipe, sources, terms, reach or {})
+    parts = _make_parts(manifest, recipe, sources, terms, reach or {}, live)
     return rendering.render(
         "lesson.html.jinja", **vars(_make_words(manifest, terms)), **vars(parts),
         page_data=_collect_data(manifest, recipe, sources, live, reach or {}),
@@ -130,8 +130,17 @@ def render_page(
         partly=view_models.explain_partly(manifest, live, recipe),
         still_figures=_list_still_figures(live),
         page_script=scripts.make_lesson_script(live, questions=bool(parts.questions)),
-        minutes=_estimate_minutes(manifest, parts),
+        minutes=_estimate_minutes(manifest, parts), verified=_describe_checks(parts),
     )  # fmt: skip
+
+
+def _describe_checks(parts: Parts) -> str:
+    """How the lesson was verified, in a few words."""
+    failed = sum(not check.passed for check in parts.checks)
+    count = f"{len(parts.checks)} check{'' if len(parts.checks) == 1 else 's'}"
+    if failed:
+        return f"✗ {failed} of {count} failed"
+    return f"✓ Verified by {count}" if parts.checks else "✓ Repeated by a second interpreter"
 
 
 def _list_still_figures(live: Live | None) -> frozenset[str]:
@@ -185,11 +194,12 @@ def _make_words(manifest: Manifest, terms: glossary.Terms) -> Words:
 
 
 def _make_parts(
-    manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], terms: glossary.Terms, reach: scales.Reach
+    manifest: Manifest, recipe: Recipe, sources: Mapping[str, str], terms: glossary.Terms, reach: scales.Reach,
+    live: Live | None,
 ) -> Parts:  # fmt: skip
     listings = listing.make_listings({name: text for name, text in sources.items() if name != recipe.checks})
     return Parts(
-        experiment=example.make_experiment(manifest, recipe, terms, reach),
+        experiment=example.make_experiment(manifest, recipe, terms, reach, live),
         questions=view_models.make_questions(recipe),
         steps=view_models.make_steps(manifest, sources, listings, terms),
         layers=view_models.make_layer_rows(manifest, sources),

@@ -57,12 +57,11 @@ def choose_scales(
     spans = _measure_cases(cases)
     wishes = dict(record)
     names = {entry.id: key for key, entry in record}
+    # By each figure the one whose scale it has: its own, unless the recipe says otherwise.
+    leaders = {key: names.get(wishes[key].same_scale_as or "", key) if key in wishes else key for key in spans}
     chosen: dict[str, Scale] = {}
-    for key in spans:
-        wish = wishes.get(key)
-        leader = names.get(wish.same_scale_as or "", key) if wish else key
-        group = [each for each in spans
-                 if each == leader or (each in wishes and names.get(wishes[each].same_scale_as or "", each) == leader)]  # fmt: skip
+    for key, leader in leaders.items():
+        group = [each for each in spans if each == leader or leaders[each] == leader]
         span = _join(spans[each] for each in group)
         wide = _join([span, *(reach[each] for each in group if each in reach)]) if span else None
         ranged = wishes[leader].range if leader in wishes else None
@@ -104,7 +103,7 @@ def round_up(number: float) -> float:
 def _make_narrow(low: float, high: float) -> Scale:
     """A scale from a little below to a little above numbers that are near each other."""
     unit = 10.0 ** math.floor(math.log10(max(high - low, max(abs(low), abs(high)) * 1e-6)))
-    digits = max(0, -int(math.floor(math.log10(unit))))
+    digits = max(0, -math.floor(math.log10(unit)))
     ends = math.floor(low / unit + _SLACK) * unit, math.ceil(high / unit - _SLACK) * unit
     low_end, high_end = (round(end, digits) for end in ends)
     if low_end == high_end:
