@@ -29,7 +29,7 @@ const differenceView = (figure) => {
   const [row, column] = isVector(figure) ? [where, 0] : [Math.floor(where / width), where % width];
   const words = largest ? `Largest change ${signed(values[where])} at ${axisName(figure, row, column)}.` : "No change.";
   const title = `Change from “${labelOfCase(versus())}”`;
-  const box = make("div", { className: "difference" }, make("h5", {}, title), make("p", { className: "range" }, `${words} ${largest ? scaleWords(scaleFor(values)) : ""}`));
+  const box = make("div", { className: "difference" }, make("p", { className: "change-title" }, title), make("p", { className: "range" }, `${words} ${largest ? scaleWords(scaleFor(values)) : ""}`));
   if (largest && !isVector(figure)) box.append(make("div", { className: "picture" }, heatmap(lines, scaleFor(values), `${title}. ${words}`)));
   const heads = isVector(figure) ? ["Change"] : headsOf(figure).map((th) => th.textContent);
   const rows = isVector(figure) ? values.map((value) => [value]) : lines;

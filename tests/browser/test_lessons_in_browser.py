@@ -230,6 +230,64 @@ def test_a_control_is_in_view_and_scales_stay(
     assert shown.locator(".was, .beyond").count() == 0
 
 
+def test_the_address_holds_what_is_seen(browser: Browser, typical_revision: Path, complaints: list[str]) -> None:
+    """Case, comparison and numbers survive in the link, and a link that cannot be read is no harm."""
+    shown = open_lesson(browser, typical_revision)
+    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    cases = read_manifest(typical_revision)["experiment"]["cases"]
+    shown.locator(f'.chooser input[value="{cases[1]["id"]}"]').check()
+    shown.select_option("#versus", cases[0]["id"])
+    shown.locator(".knob input[type=number]").first.fill("0.25")
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("#example.live")
+    shown.wait_for_function("location.hash.includes('set=')")
+    numbers = "[...document.querySelectorAll('.hero-case tbody td:not(.bar)')].map((cell) => cell.textContent)"
+    seen, link = shown.evaluate(numbers), shown.url
+    again = open_lesson(browser, typical_revision, hash=link[link.index("#"):])
+    again.wait_for_selector("#example.live")
+    assert again.evaluate(numbers) == seen
+    assert live_case(again) == cases[1]["id"]
+    assert again.locator("#versus").input_value() == cases[0]["id"]
+    # It follows an address that is changed by hand, and passes over what it cannot read.
+    again.on("pageerror", lambda error: complaints.append(str(error)))
+    again.evaluate("(id) => { location.hash = `case=${id}`; }", cases[0]["id"])
+    again.wait_for_function("(id) => document.querySelector('.chooser input:checked').value === id", arg=cases[0]["id"])
+    odds = ["node=%E0%A4%A", "case=", "set=:*", "set=state:*NaN;x", "number=0 0 0", "number=zz 7", "fold=%", "=&="]
+    for odd in (*odds, "versus=no"):
+        again.evaluate("(odd) => { location.hash = odd; }", odd)
+    again.wait_for_timeout(100)
+    broken = open_lesson(browser, typical_revision, hash="#node=%E0%A4%A&case=%")
+    assert live_case(broken) == cases[0]["id"]
+    assert complaints == []
+
+
+def test_a_figure_can_stand_alone_in_another_page(browser: Browser, typical_revision: Path) -> None:
+    """With `?figure=` a page is that figure and its control, live; an unknown figure leaves the page as it is."""
+    manifest = read_manifest(typical_revision)
+    vector = manifest["experiment"]["cases"][0]["vectors"][0]["id"]
+    shown = open_page(browser, (typical_revision / "index.html").as_uri() + f"?figure={vector}")
+    shown.wait_for_selector("body.embedded")
+    assert shown.locator("figure:visible").evaluate_all("(all) => all.map((each) => each.dataset.vector)") == [vector]
+    assert not shown.locator("h1").is_visible()
+    shown.locator(".controls input[type=range]").first.focus()
+    shown.keyboard.press("PageUp")
+    shown.wait_for_selector("#example.live", state="attached")
+    plain = open_page(browser, (typical_revision / "index.html").as_uri() + "?figure=none")
+    assert plain.locator("h1").is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_targets_are_large_enough(browser: Browser, typical_revision: Path, width: int) -> None:
+    """What is pressed is at least 24 pixels high and wide, but for links and numbers inside text."""
+    shown = open_lesson(browser, typical_revision, viewport={"width": width, "height": 900})
+    small = shown.evaluate("""() => [...document.querySelectorAll('a, button, summary, select, input')].filter((e) => {
+      const {width, height} = e.getBoundingClientRect();
+      return width > 0 && Math.min(width, height) < 23.5
+        && !e.closest('.prose, td, th, figcaption a, p, .papers, .skip');
+    }).map((e) => e.outerHTML.slice(0, 90))""")
+    assert small == []
+
+
 # -- following, comparing, saving ----------------------------------------------------------------------------------
 
 
@@ -353,6 +411,8 @@ def test_a_word_explains_itself_at_the_readers_level(browser: Browser, any_typic
 def states(shown: Page) -> Iterator[str]:
     """Bring a page into each of its states, one after the other."""
     yield "at first"
+    for part in shown.locator("details.more, details.one-by-one").all():
+        part.evaluate("(part) => { part.open = true; }")
     for choice in shown.locator('.chooser input[type="radio"]').all():
         choice.check()
         yield f"case {choice.get_attribute('value')}"

@@ -182,6 +182,7 @@ def test_focus_can_be_seen(browser: Browser, address: str) -> None:
 def test_commands_can_be_copied(browser: Browser, address: str) -> None:
     """A copy button puts the commands on the clipboard, one a line."""
     shown = open_page(browser, address, permissions=["clipboard-read", "clipboard-write"])
+    shown.locator("#repeat summary").first.click()
     shown.locator("#repeat .copy").first.click()
     lines = shown.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[0] == "python3.11 -m venv .venv"

@@ -113,7 +113,7 @@ def _replace_style(element: Element, tex: str, where: str) -> None:
         style = re.sub(r":\s+", ":", part.strip())
         if style.startswith("color:"):
             element.set("mathcolor", style.removeprefix("color:"))
-        elif style in _NUMBERED:  # it leaves room for numbers; a display is centred without
+        elif style in _NUMBERED:  # it makes place for numbers; a display is centred without
             _number(element)
         elif style in _CLASSES:
             names.append(_CLASSES[style])
