@@ -21,7 +21,8 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
-CALL_MAY = {"beside", "draws", "given", "ran", "steps", "training", "unseen"}
+FLAGS = ("left", "raised", "training", "unseen")  # true, or not there
+CALL_MAY = {"beside", "draws", "given", "ran", "steps", *FLAGS}
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
@@ -235,7 +236,7 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     for path, step in _items(call.get("given", {}), "given"):
         if not (isinstance(path, str) and isinstance(step, str)):
             raise Malformed("a call whose results come from no step")
-    if call.get("unseen", True) is not True or call.get("training", True) is not True:
+    if any(call.get(flag, True) is not True for flag in FLAGS):
         raise Malformed("a call that is marked in a way of no known kind")
     _struct(call["out"], reach, reach.calls)
     # A frame is no node of the graph, nor an operation that made no tensor: nothing is read from them.
