@@ -3,9 +3,9 @@ import js from "@eslint/js";
 
 // What our scripts use of the browser. Joined, they stand in one scope: none of them may define one of these names.
 const BROWSER = [
-  "Blob", "CSS", "DOMParser", "EventSource", "Highlight", "Image", "NodeFilter", "SVGElement", "URL", "XMLSerializer",
+  "Blob", "CSS", "DOMParser", "Event", "EventSource", "Highlight", "Image", "NodeFilter", "SVGElement", "URL", "XMLSerializer",
   "addEventListener", "atob", "clearTimeout", "document", "getComputedStyle", "history", "innerHeight", "localStorage",
-  "location", "navigator", "requestAnimationFrame", "scrollX", "scrollY", "setTimeout",
+  "location", "navigator", "requestAnimationFrame", "scrollTo", "scrollX", "scrollY", "sessionStorage", "setTimeout",
 ];
 
 export default [
