@@ -3,10 +3,11 @@ import js from "@eslint/js";
 
 // What our scripts use of the browser. Joined, they stand in one scope: none of them may define one of these names.
 const BROWSER = [
-  "Blob", "CSS", "DOMParser", "EventSource", "Highlight", "Image", "NodeFilter", "ResizeObserver",
+  "Blob", "CSS", "DOMParser", "Event", "EventSource", "Highlight", "Image", "NodeFilter", "ResizeObserver",
   "SVGElement", "URL", "URLSearchParams", "XMLSerializer",
   "addEventListener", "atob", "clearTimeout", "document", "getComputedStyle", "history", "innerHeight", "localStorage",
-  "location", "matchMedia", "navigator", "requestAnimationFrame", "scrollX", "scrollY", "setTimeout",
+  "location", "matchMedia", "navigator", "requestAnimationFrame", "scrollTo", "scrollX", "scrollY", "sessionStorage",
+  "setTimeout",
 ];
 
 export default [

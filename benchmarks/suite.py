@@ -21,7 +21,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks import generated, parts, peers, performance, watched  # noqa: E402  # the folder that holds this one must be in the path first
+from benchmarks import generated, parts, peers, performance, saving, watched  # noqa: E402  # the folder that holds this one must be in the path first
 from benchmarks.performance import Row  # noqa: E402
 from benchmarks.watched import Took  # noqa: E402
 
@@ -32,6 +32,14 @@ MANY = 'rule all:\n    input: expand("out/{{i}}.publish", i=range({count}))\n' +
     '    shell: "cp {{input}} {{output}}"\n'
     for name, before in zip(CHAIN, ("in/{{i}}.txt", *(f"out/{{{{i}}}}.{name}" for name in CHAIN)), strict=False)
 )
+MLP = """\
+from torch import nn
+
+
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3))
+"""
 BEFORE = ", before"  # how the rows of another commit end
 BATCHES = 0.28  # seconds that each further of these lessons took when lessons were produced in batches
 SMALL = PROJECT / "tests" / "lessons" / "tiny-affine"
@@ -107,6 +115,16 @@ def measure_floors(bench: Bench) -> None:
             shutil.rmtree(repository)
     for name, runs in runs_by_name.items():
         bench.note(name, find_median(runs[1:]))  # the first turn fills caches
+
+
+def measure_saves(bench: Bench) -> None:
+    """Measure what an author waits for: a picture of a model, and a page after a save. Keep the median runs."""
+    folder = Path(tempfile.mkdtemp(dir=bench.scratch))
+    for name, runs in saving.measure_saves(folder, bench.sources[0], bench.runs).items():
+        bench.note(name, find_median(runs))
+    (folder / "model.py").write_text(MLP)
+    command = (sys.executable, "-m", "lessonpress", "draw", "model.py:Net", "--input", "input=1x5")
+    bench.median("a model drawn", bench.runs, lambda: watched.measure_command(command, folder))
 
 
 def measure_site(bench: Bench, count: int) -> None:
@@ -215,6 +233,11 @@ def list_aims(bench: Bench, sizes: Sequence[int]) -> list[Row]:
                 out.append(_compare(bench, row, walls[row], 0, 1.1, lambda row=row: walls[f"{row}{BEFORE}"]))
         memory = bench.figures[f"{size} lessons, cold"].memory
         out.append(Row(f"memory of all processes, {size} lessons", memory, memory, 1024 + 512 * bench.cores, "MiB"))
+    for name, aim in (("words", 0.5), ("model", 1.2)):
+        saved = walls[f"{name} saved, until the page shows it"]
+        out.append(Row(f"{name} saved, until the page shows it", saved, saved, aim, "s"))
+    drawn = walls["a model drawn"]
+    out.append(Row("a model drawn", drawn, drawn - walls["python -c 'import torch'"], 2, "s beside an import of torch"))
     for name, idle in walls.items():
         count, _, kind = name.removesuffix(", nothing to do").partition(" ")
         if name.endswith(", nothing to do") and kind.endswith("lessons") and (bare := walls.get(bare_row(int(count)))):
@@ -252,6 +275,7 @@ def main() -> None:
         before = options.before.resolve() if options.before else None
         bench = Bench(Path(scratch), sources, options.cores, options.runs, before)
         measure_floors(bench)
+        measure_saves(bench)
         if not (options.quick or options.no_peers):
             for name, took in peers.measure_peers(Path(scratch), sources, options.cores):
                 bench.note(name, took)

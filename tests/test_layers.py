@@ -22,7 +22,7 @@ OPERATIONS = PACKAGE / "replay" / "operations"
 # The packages from the ground up. One imports only those of lower layers; docs/architecture.md says what each holds.
 LAYERS = (
     ("core", "worker"), ("lesson", "sandbox", "replay"), ("graph", "revision"), ("web",), ("build",), ("publishing",),
-    ("authoring",), ("cli",),
+    ("authoring", "notebook"), ("cli",),
 )  # fmt: skip
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
@@ -95,7 +95,7 @@ def is_upward(importer: str, imported: str) -> bool:
     if imported in {importer, "lessonpress", "__version__"} or importer == "__main__":
         return False  # the package itself holds little but its version, and __main__ is the door to cli
     if importer == "lessonpress":
-        return imported != "core"
+        return imported not in ("core", "notebook")  # `lessonpress.trace`, imported when it is asked for
     return LAYER.get(imported, 99) >= LAYER.get(importer, -1)
 
 
@@ -197,9 +197,41 @@ def test_only_the_worker_imports_torch() -> None:
     wrong = [
         where(file, line)
         for file, package, line, name in package_imports()
-        if name.split(".")[0] == "torch" and package != "worker" and file not in cases
+        if name.split(".")[0] == "torch" and package not in ("worker", "notebook") and file not in cases
     ]
     assert not wrong, lines(wrong)
+
+
+def worker_modules_with_torch() -> set[str]:
+    """The worker's modules of which an import loads torch."""
+    folder = PACKAGE / "worker"
+    imports = {}
+    for file in folder.glob("*.py"):
+        body = ast.parse(file.read_text("utf-8")).body
+        top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+        imports[file.stem] = {name for _, name in imports_of(ast.Module(top, []), "lessonpress.worker")}
+    met = {stem for stem, names in imports.items() if any(name.split(".")[0] == "torch" for name in names)}
+    while True:
+        more = {stem for stem, names in imports.items()
+                if {name.removeprefix("lessonpress.worker.").split(".")[0] for name in names} & met} - met  # fmt: skip
+        if not more:
+            return met
+        met |= more
+
+
+def test_only_the_notebook_meets_torch_beside_the_worker() -> None:
+    """Its one function runs an author's own model in the author's own process; nothing else of ours imports it."""
+    met = worker_modules_with_torch()
+    assert {"trace", "run", "outline"} <= met
+    assert not {"recorded", "records", "judge", "confine", "server"} & met
+    meeting = {
+        package for _, package, _, name in package_imports()
+        if package != "worker" and name.startswith("lessonpress.worker.") and name.split(".")[2] in met
+    }  # fmt: skip
+    assert meeting == {"notebook"}
+    importers = {module_of(file) for file, package, _, name in package_imports()
+                 if package != "notebook" and name.startswith("lessonpress.notebook")}  # fmt: skip
+    assert importers == {"lessonpress"}
 
 
 def test_the_worker_needs_only_torch_and_numpy() -> None:

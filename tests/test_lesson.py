@@ -93,7 +93,7 @@ MISTAKES = {
         "x: {fil: 1}",
         "echo/lesson.yaml:18: experiment.cases[1].inputs.x.fil: unknown key; known here: dict, dtype, fill, "
         "list, literal, "
-        "shape, start, step, tuple, values. Did you mean fill?",
+        "shape, start, step, tuple, values, vocabulary, words. Did you mean fill?",
     ),
     "unknown key of a case": (
         "- id: one",

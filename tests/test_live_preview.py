@@ -17,6 +17,7 @@ import html5lib
 import pytest
 
 from lessonpress.authoring import live_preview
+from lessonpress.core.settings import Config
 from lessonpress.web import dev_server
 from lessonpress.web.page import site_pages
 from tests import tiny
@@ -132,5 +133,5 @@ def test_a_taken_port_ends_before_anything_is_made(server: dev_server.Server, tm
     """The message comes at once, and no folder is left."""
     printed: list[str] = []
     with pytest.raises(live_preview.dev_server.LessonError, match="another program uses this port"):
-        live_preview.run_preview(tmp_path, None, server.server_port, [], printed.append)
+        live_preview.run_preview(tmp_path, None, server.server_port, Config, printed.append)
     assert printed == []

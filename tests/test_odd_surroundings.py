@@ -11,7 +11,7 @@ from lessonpress.core import canonical_json, clock
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.publishing import doctor, integrity, site
 from lessonpress.revision import history
-from lessonpress.web import prose
+from lessonpress.web import mathml
 from tests import tiny
 
 
@@ -49,5 +49,5 @@ def test_a_history_that_nests_without_end_is_one_message(tmp_path: Path) -> None
 def test_long_maths_makes_a_short_message(tex: str) -> None:
     """Forty kilobytes of TeX are named by their beginning."""
     with pytest.raises(LessonError) as caught:
-        prose.to_mathml(tex)
+        mathml.to_mathml(tex)
     assert len(caught.value.message()) < 1_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from lessonpress.build import steps
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.core import canonical_json
 from lessonpress.core import config as settings
+from lessonpress.lesson import reader
 from lessonpress.publishing import publish
-from lessonpress.web import prose
-from lessonpress.web.page import binding
+from lessonpress.web import prose, surroundings
+from lessonpress.web.page import binding, lesson_words
 from lessonpress.worker import recorded
 from scripts import reference
 
@@ -81,9 +83,30 @@ def test_what_prose_may_hold_is_rendered(row: list[str]) -> None:
     """Each example gives markup of its own, not its text."""
     for code in codes(row[0]):
         text = f"${code}$" if row[0].startswith("`\\") or code.startswith(("x_", "W^", "\\")) else code
-        html = prose.to_html(text)
-        assert re.search(r"<(em|code|a|ul|ol|blockquote|math)\b", html), html
+        with surroundings.within(around()):
+            html = prose.to_html(text)
+        assert re.search(r"<(em|s|code|a|ul|ol|blockquote|math|img|figure)\b", html), html
         assert text not in html
+
+
+def test_what_takes_several_lines_is_rendered() -> None:
+    """Each block of the page is read as a part of the example, and nothing in it is refused."""
+    section = TEXT.split("\n## Prose\n", 1)[1].split("\n## ", 1)[0]
+    blocks = [match[2] for match in re.finditer(r"^(`{3,})markdown\n(.*?)^\1$", section, re.DOTALL | re.MULTILINE)]
+    with surroundings.within(around()):
+        html = "".join(prose.to_html(block) for block in blocks)
+    for part in ("callout note", "footnotes", "<details", "<table", 'class="excerpt"', 'class="lit"'):
+        assert part in html, part
+    assert "No page shows this" not in html
+
+
+@cache
+def around() -> surroundings.Surroundings:
+    """What the words of the example may refer to."""
+    lesson = reader.read(reference.EXAMPLE.parent)
+    sizes = {name: len(data) for name, data in lesson.files.items()}
+    sources = {name: data.decode() for name, data in lesson.files.items() if name.endswith(".py")}
+    return lesson_words.make_surroundings(lesson.recipe, sizes, sources)
 
 
 def test_every_filter_is_named() -> None:

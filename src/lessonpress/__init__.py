@@ -1,10 +1,22 @@
 """lessonpress turns a small PyTorch model and a page of prose into a published, verifiable lesson."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lessonpress.notebook import trace as trace
+
 __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> object:
-    """The earlier names of two modules, on which Snakefiles and scripts of existing repositories depend."""
+    """What a notebook asks for, imported with torch only then; and the earlier names of two modules.
+
+    Snakefiles and scripts of existing repositories depend on the latter.
+    """
+    if name == "trace":
+        from lessonpress.notebook import trace
+
+        return trace
     if name == "shipped":
         from lessonpress.core import packaged_files
 

@@ -6,15 +6,14 @@ const startPrediction = (question) => {
   const right = Number(question.dataset.right);
   const verdict = make("p", { className: "verdict-line", role: "status" });
   const options = all(".options li", question);
-  const answer = one("details", question);
+  const answer = one("details:not(.hint)", question);
   options.forEach((option, at) => {
-    const words = [...option.childNodes];
     const choice = button("", () => {
       options.forEach((each, i) => one("button", each).setAttribute("aria-pressed", String(i === at)));
       verdict.textContent = at === right ? "Right." : "Not quite.";
       answer.open = true;
     }, { "aria-pressed": "false" });
-    choice.append(...words);
+    choice.append(...option.childNodes);
     option.append(choice);
   });
   if (options.length) return void answer.before(verdict);

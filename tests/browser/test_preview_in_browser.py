@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,3 +85,26 @@ def test_a_lesson_that_is_wrong_from_the_start_shows_why(browser: Browser, lesso
     edit(lesson / "model.py", "def forward(self, points, shift:", "def forward(self, points, shift):")
     expect(shown).to_have_title(re.compile("What does a shift do"), timeout=PATIENCE)
     expect(shown.locator("#lessonpress-notice")).to_be_hidden(timeout=PATIENCE)
+
+
+def test_place_and_state_stay(browser: Browser, lesson: Path, address: str) -> None:
+    """A save loses neither the place on the page, nor what was unfolded, nor the numbers that the reader moved."""
+    shown = open_page(browser, address)
+    expect(shown).to_have_title(re.compile("What does a shift do"), timeout=PATIENCE)
+    field = shown.locator(".play input[type=number]").first
+    field.fill("1.25")
+    field.press("Enter")
+    expect(shown.locator(".state-line button")).to_be_visible()
+    folded = shown.locator("main details.layers")
+    folded.evaluate("part => { part.open = true; }")
+    shown.evaluate("document.getElementById('source').scrollIntoView({ behavior: 'instant' })")
+    before = shown.evaluate("document.getElementById('source').getBoundingClientRect().top")
+    edit(lesson / "lesson.yaml", "question: Does every", "question: Will, after a longer question than before, every")
+    expect(shown.locator("header .question")).to_contain_text("Will, after", timeout=PATIENCE)
+    expect(folded).to_have_attribute("open", "")
+    expect(field).to_have_value("1.25")
+    expect(shown.locator(".state-line button")).to_be_visible()
+    deadline = time.monotonic() + 5
+    while abs(shown.evaluate("document.getElementById('source').getBoundingClientRect().top") - before) > 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

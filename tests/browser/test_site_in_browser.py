@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import html5lib
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from lessonpress.web.page import lesson_page, site_pages
+from scripts import reference
 from tests import tiny
 from tests.browser.opening import make_preview, open_page
 from tests.browser.test_lessons_in_browser import AXE, RULES
@@ -179,3 +181,23 @@ def test_a_lesson_without_scripts_is_the_same_text(browser: Browser, tmp_path: P
     for part in ("#checks", "#about"):
         words = [each.locator(part).inner_text() for each in shown]
         assert words[0] == words[1]
+
+
+def test_exercises_are_answered_on_a_live_page(browser: Browser, tmp_path: Path) -> None:
+    """A number within its tolerance is right, others say on which side; a goal is reached by moving the input alone."""
+    folder = shutil.copytree(reference.EXAMPLE.parent, tmp_path / "every-key")
+    shown = open_page(browser, (make_preview(folder, tmp_path / "revision") / "index.html").as_uri())
+    number, goal = shown.locator(".exercise").all()
+    right = float(number.get_attribute("data-number") or "")
+    for given, said in ((right - 1, "it is larger"), (right + 1, "it is smaller"), (right + 0.009, "Right.")):
+        number.get_by_label("Your answer").fill(str(given))
+        number.get_by_role("button", name="Check").click()
+        assert said in number.locator(".verdict-line").inner_text()
+    assert goal.locator(".verdict-line").inner_text() == "Not yet."
+    field = shown.get_by_label("shift[0]", exact=True)
+    field.fill("3")
+    field.press("Enter")
+    assert goal.locator(".verdict-line").inner_text() == "Not yet."
+    field.fill("-20")
+    field.press("Enter")
+    expect(goal.locator(".verdict-line")).to_have_text("Done.")

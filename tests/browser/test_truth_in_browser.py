@@ -19,6 +19,7 @@ from tests import tiers
 from tests.browser.opening import make_preview, open_page
 from tests.truth_architectures import ARCHITECTURES
 from tests.truth_lessons import ALL, TruthLesson
+from tests.truth_models import MODELS
 
 pytestmark = pytest.mark.browser
 # By the dtype in which a shown array was computed; float64 in both interpreters otherwise.
@@ -122,10 +123,10 @@ def find_faults(
     return "followed", faults
 
 
-LESSONS = {**ALL, **ARCHITECTURES}
+LESSONS = {**ALL, **ARCHITECTURES, **MODELS}
 
 
-@pytest.mark.parametrize("name", tiers.some(LESSONS, 5))
+@pytest.mark.parametrize("name", tiers.some(LESSONS, 11))
 def test_a_page_shows_pytorchs_numbers_or_refuses(name: str, browser: Browser, tmp_path: Path) -> None:
     """Numbers, metrics and the cells on the screen, for small moves, large ones, and ids that are none."""
     lesson = LESSONS[name]

@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import statistics
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -207,3 +208,104 @@ def test_what_wants_a_float_and_nothing_else_fails(wants: Callable[[Any], Any]) 
     wants(2.5)
     with pytest.raises(TypeError):
         wants(number())
+
+
+def run_lesson(lesson: Callable[..., Watched], body: str, parts: str = "") -> Watched:
+    """Run a lesson's forward on the numbers 0.1, 0.2 … 0.6."""
+    forward = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
+    head = f"import torch\n{textwrap.dedent(parts)}\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+    values = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
+    return lesson(f"{head}{forward}\n", [["x", {"values": values, "shape": [2, 3], "dtype": "float32"}]])
+
+
+def test_only_the_line_that_prints_decides_nothing(lesson: Callable[..., Watched], capfd: Any) -> None:
+    """What it calls may decide, and the type of a number is a float's."""
+    seen = run_lesson(lesson, """
+        def scale(v):
+            return 2.0 if v.sum().item() > 0 else 3.0
+        number = x.sum().item()
+        print([f"{v:.1f}" for v in x[0].tolist()], "much" if number > 9 else "little", scale(x))
+        return x * (1 if type(number) is float else 2)
+        """)
+    assert "['0.1', '0.2', '0.3'] little 2.0" in capfd.readouterr().out
+    assert float(seen.value("output")[0][0]) == pytest.approx(0.1)
+    assert guards(seen) == [("gt", True)]
+
+
+def test_errors_of_arithmetic_that_are_caught_hold_their_numbers(watch: Watch) -> None:
+    """The lesson goes on by the error, which other numbers may not raise."""
+
+    def divides(_: Any, x: Tensor) -> Any:
+        number = (x * 0).sum().item()
+        try:
+            return x * (1 / number)
+        except ZeroDivisionError:
+            return x * 2
+
+    assert guards(watch(Does(divides), GRID)) == [("item", 0.0)]
+
+
+def test_errors_of_operations_that_are_caught_are_noted(watch: Watch) -> None:
+    """With what the operation was given."""
+
+    def decomposes(_: Any, x: Tensor) -> Any:
+        try:
+            return torch.linalg.cholesky(x @ x.T - 99)
+        except torch.linalg.LinAlgError:
+            return x * 2
+
+    [raised] = [call for call in watch(Does(decomposes), GRID).calls if "raised" in call]
+    assert raised["op"] == "torch.linalg_cholesky"
+    assert raised["args"][0]["from"]
+
+
+UNSEEN = {
+    "hook": """
+        x = x.clone().requires_grad_()
+        h = x * 2
+        h.register_hook(lambda g: seen.append(g.norm().item()))
+        h.sum().backward()
+        """,
+    "kept for the way back": """
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.sum().item()) or t, lambda t: t):
+            y = x.clone().requires_grad_() ** 2
+        """,
+    "function": """
+        Note.apply(x)
+        """,
+    "transform": """
+        torch.func.grad(lambda v: (seen.append(v.sum().item()), v.sum())[1])(x)
+        """,
+}  # fmt: skip
+NOTE = """
+seen = []
+class Note(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, v):
+        print("only printed", v.sum().item())
+        seen.append(float(v.sum()))
+        return v * 2
+"""
+
+
+@pytest.mark.parametrize("body", UNSEEN.values(), ids=UNSEEN)
+def test_numbers_that_leave_inside_a_call_are_noted(body: str, lesson: Callable[..., Watched]) -> None:
+    """A page cannot watch them."""
+    seen = run_lesson(lesson, textwrap.dedent(body) + "return x.detach() * seen[0]", NOTE)
+    assert sum("left" in call for call in seen.calls) == 1
+
+
+def test_a_number_that_is_used_inside_a_call_must_stay(watch: Watch) -> None:
+    """A function of the author's own may take it from around itself."""
+
+    def scales(_: Any, x: Tensor) -> Any:
+        number = x.sum().item()
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, value: Tensor) -> Tensor:
+                return value * number
+
+        return Scale.apply(x)
+
+    assert guards(watch(Does(scales), GRID)) == [("item", 2.5)]

@@ -1,28 +1,36 @@
-"""The live preview: makes a lesson's page again whenever a file is saved, and reloads the open page."""
+"""The live preview: makes a lesson's page again whenever a file is saved, and reloads the open page.
+
+All is made in this process, which keeps what a first preview has to load: the workers' servers with torch, the
+libraries, and what the steps left, so that of a change only what follows from it is done again.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import re
-import subprocess
-import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lessonpress import sandbox
+from lessonpress.authoring import preview
+from lessonpress.core.errors import LessonError
+from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 from lessonpress.web import dev_server
 from lessonpress.web.dev_server import TYPES
 from lessonpress.web.page import rendering, site_pages
 
 EVENTS = "/.lessonpress/events"
-PAUSE, KEEP_ALIVE = 0.25, 15.0  # seconds between looks at the files; the longest silence towards the page
+PAUSE, SETTLED = 0.05, 0.03  # seconds between looks at the files, and for which a save must have ended
+KEEP_ALIVE = 15.0  # the longest silence towards the page
 SCRIPT = "watch.js"
 Files = Mapping[str, tuple[int, int]]  # time and size by name
 
@@ -102,20 +110,46 @@ def add_script(text: str, build: str) -> str:
     return f'{before}<script data-build="{build}">{script}</script>\n{end}{after}'
 
 
-def watch_folder(
-    folder: Path, live: Live, options: list[str], server: dev_server.Server, say: Callable[[str], None]
-) -> None:
+@dataclass(frozen=True)
+class Maker:
+    """Makes one lesson's preview, again and again; `read_settings` gives what config.yaml says now."""
+
+    folder: Path
+    live: Live
+    work_dir: Path
+    read_settings: Callable[[], Config]
+
+    def make(self) -> tuple[str, list[str]]:
+        """Make the preview, and let the open page know as soon as it is there.
+
+        Returns what is wrong (nothing when all is well), and hints.
+        """
+        try:
+            made = preview.build_preview(self.read_settings(), self.folder, self.live.folder, self.work_dir,
+                                         lambda: self.live.announce(""))  # fmt: skip
+        except LessonError as error:
+            return error.message(), []
+        except OSError as error:
+            return f"{error.filename or self.folder}: {error.strerror or error}", []
+        except Exception as error:  # a mistake of ours must not end what somebody works with
+            return f"lessonpress itself failed: {type(error).__name__}: {error}", traceback.format_exc().splitlines()
+        hints = [line for line in made.words.splitlines() if line]
+        lacking = [f"not yet publishable: {fault.message()}" for fault in made.lacking]
+        return made.failed.message() if made.failed else "", [*hints, *lacking]
+
+
+def watch_folder(maker: Maker, server: dev_server.Server, say: Callable[[str], None]) -> None:
     """Serve a lesson's preview and make it again after every save; never returns."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with server:
+    with server, sandbox.keep_servers():
         before: Files = {}
         while True:
-            now = wait_until_settled(folder)
+            now = wait_until_settled(maker.folder)
             if now != before:
                 before = now
                 started = time.monotonic()
-                message, hints = make_preview(folder, live.folder, options)
-                live.announce(message)
+                message, hints = maker.make()
+                maker.live.announce(message)
                 say("\n".join([*hints, message or f"made in {time.monotonic() - started:.1f} s"]))
             time.sleep(PAUSE)
 
@@ -124,7 +158,7 @@ def wait_until_settled(folder: Path) -> Files:
     """The lesson's files with their times and sizes, once two looks in a row agree: an editor may write in steps."""
     now = list_files(folder)
     while True:
-        time.sleep(PAUSE / 5)
+        time.sleep(SETTLED)
         again = list_files(folder)
         if again == now:
             return now
@@ -141,24 +175,15 @@ def list_files(folder: Path) -> Files:
     return files
 
 
-def make_preview(folder: Path, out: Path, options: list[str]) -> tuple[str, list[str]]:
-    """Make the preview in a process of its own, as `lessonpress preview` does.
-
-    Returns what is wrong (nothing when all is well), and what else it printed.
-    """
-    command = [sys.executable, "-m", "lessonpress", "preview", str(folder), "--out", str(out), *options]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
-    hints = [line for line in process.stdout.splitlines() if line.startswith("hint: ")]
-    return (process.stderr.strip(), hints) if process.returncode else ("", [*hints, *process.stderr.splitlines()])
-
-
-def run_preview(folder: Path, out: Path | None, port: int, options: list[str], say: Callable[[str], None]) -> None:
+def run_preview(
+    folder: Path, out: Path | None, port: int, read_settings: Callable[[], Config], say: Callable[[str], None]
+) -> None:
     """Open the live preview of a lesson's folder until Ctrl-C; it lies in `out`, or in a folder removed afterwards.
 
     Raises WrongUsage when the port cannot be had.
     """
     with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        live = Live(out or Path(scratch) / "preview")
+        live = Live(out.resolve() if out else Path(scratch) / "preview")
         server = dev_server.open_server(partial(Handler, live=live), port)
         say(f"{server.address()}  follows what you save; Ctrl-C ends it")
-        watch_folder(folder, live, options, server, say)
+        watch_folder(Maker(folder, live, Path(scratch) / "work", read_settings), server, say)

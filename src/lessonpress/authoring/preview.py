@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lessonpress.authoring import lint
 from lessonpress.authoring.lint.sources import Sources
-from lessonpress.build import steps
+from lessonpress.build import lesson_links, steps
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.core import suggestions
 from lessonpress.core.errors import LessonError, LessonErrors, WrongUsage
@@ -44,17 +44,30 @@ def make_preview(config: Config, path: Path, out: Path | None = None) -> Preview
     `out` that holds anything but an earlier preview.
     """
     folder = require_folder(config, path, out)
-    to = (out or Path(f"preview-{folder.name}")).resolve()
     with tempfile.TemporaryDirectory(prefix="lessonpress-") as scratch:
-        settings = config.model_copy(update={"lessons": str(folder.parent), "work": scratch})
-        work = steps.open_build(settings, folder.name)
-        words = _perform_steps(work)
-        tried = steps.perform(work, "rehearse")
-        replace_folder(work.revision, to)
-        failed = [*tried.mistakes, *publish.find_failed_checks(work)]
-        lacking = (*publish.find_untested_checks(work), *publish.find_missing_packages(work))
-        page_file = Path(os.path.relpath(to)) / "index.html"
-        return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
+        return build_preview(config, folder, (out or Path(f"preview-{folder.name}")).resolve(), Path(scratch))
+
+
+def build_preview(
+    config: Config, folder: Path, to: Path, work_dir: Path, shown: Callable[[], None] = lambda: None
+) -> Preview:
+    """Do every step of the lesson in `folder` but publishing, with `work_dir` for what the steps leave, and put the
+    revision into `to`; what an earlier call left in `work_dir` is not done again.
+
+    `shown` is called as soon as the page is there, before its bundle is tried. Raises LessonError where the lesson is
+    wrong.
+    """
+    settings = config.model_copy(update={"lessons": str(folder.parent), "work": str(work_dir)})
+    work = steps.open_build(settings, folder.name)
+    words = _perform_steps(work)
+    replace_folder(work.revision, to)
+    shown()
+    tried = steps.perform(work, "rehearse")
+    failed = [*tried.mistakes, *publish.find_failed_checks(work)]
+    lacking = (*publish.find_untested_checks(work), *publish.find_missing_packages(work))
+    steps.sweep_states(work)
+    page_file = Path(os.path.relpath(to)) / "index.html"
+    return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
 
 
 def require_folder(config: Config, path: Path, out: Path | None) -> Path:
@@ -84,7 +97,8 @@ def find_folder(config: Config, path: Path) -> Path:
 def _perform_steps(work: LessonBuild) -> str:
     """Perform all steps from hash to render; returns their hints."""
     steps.perform(work, "hash")
-    if mistakes := expressions.find_misnamed(work.lesson):  # in lint's words, and before anything runs
+    missing = lesson_links.find_missing(work.config, work.lesson)
+    if mistakes := [*expressions.find_misnamed(work.lesson), *missing]:  # in lint's words, before anything runs
         raise LessonErrors(mistakes)
     hints = steps.perform_all(work, "render")
     return "\n".join([*lint.list_hints(Sources.read(work.lesson)), *hints])

@@ -39,7 +39,8 @@ STARTERS = ("init", "new")
 PAGES, KERNELS = "web.page.rendering", "replay.operations"
 # What is installed beside us and shows in a lesson: its numbers, its pages, the versions that it names.
 INSTALLED = frozenset({
-    "torch", "numpy", "safetensors", "math_core", "fonttools", "brotli", "markdown_it_py", "pygments", "jinja2",
+    "torch", "numpy", "safetensors", "math_core", "fonttools", "brotli", "markdown_it_py", "mdit_py_plugins",
+    "pygments", "jinja2",
     "pandas",
 })  # fmt: skip
 KEY = 16  # hexadecimal digits

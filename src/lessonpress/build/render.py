@@ -67,6 +67,7 @@ def _render(
         raise LessonErrors(misnamed)
     checks = add_sentences(checks, read.recipe)
     read = binding.bind_values(read, cases)
+    _require_readable(read, checks)
     executed = graph.build_graph(captured)
     _require_known_targets(read, executed)
     own_graphs = _build_own_graphs(captured, executed)
@@ -88,11 +89,7 @@ def _render(
     live = _make_live_parts(read, captured, replayed, executed, own_graphs)
     # The page is made once, with an id that stands for the one to come; nothing else in it depends on the id.
     draft: Manifest = {**body, "revision": STAND_IN, "files": _list_files(read, STAND_IN, files)}
-    try:
-        page = _make_page(read, draft, picture, live)
-    except LessonError:
-        _raise_unreadable(read, checks)
-        raise
+    page = _make_page(read, draft, picture, live)
     text = identity.make_identity(source, captured, cases, files, volatile.blank_page(page, STAND_IN),
                                   canonical_json.digest(stored))  # fmt: skip
     name = identity.compute_revision(text)
@@ -157,7 +154,7 @@ def _make_live_parts(
     )
 
 
-def _raise_unreadable(read: reader.Lesson, checks: Sequence[Verdict]) -> None:
+def _require_readable(read: reader.Lesson, checks: Sequence[Verdict]) -> None:
     """Raise what is wrong with the lesson's words at their own lines; the page knows them without their places."""
     file = os.path.relpath(read.folder / (read.recipe.checks or ""))
     sentences = [(f"{file}:{check['line']}: {check['id']}", check["sentence"]) for check in checks]

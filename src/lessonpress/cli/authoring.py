@@ -58,8 +58,8 @@ def preview(
 
     settings = commands.read_settings(config)
     if watch:
-        options = [] if config == CONFIG else ["--config", str(config)]
-        live_preview.run_preview(previewer.require_folder(settings, path, out), out, port, options, say)
+        folder = previewer.require_folder(settings, path, out)
+        live_preview.run_preview(folder, out, port, lambda: commands.read_settings(config), say)
         return
     made = previewer.make_preview(settings, path, out)
     typer.echo("\n".join(filter(None, [made.words, str(made.page)])))
@@ -67,6 +67,28 @@ def preview(
         typer.echo(f"not yet publishable: {fault.message()}", err=True)
     if made.failed:
         raise made.failed
+
+
+def draw(
+    target: Annotated[str, typer.Argument(help="A Python file, a colon, a class.", metavar="FILE.py:CLASS")],
+    inputs: Annotated[list[str] | None, typer.Option("--input", metavar="NAME=SHAPE",
+        help="An input of forward, in order: x=1x5, ids=1x5:int64; flag:=true is no tensor. May be repeated.")] = None,
+    args: Annotated[list[str] | None, typer.Option("--arg", metavar="NAME=VALUE",
+        help="A constructor argument, its value as in YAML: width=32. May be repeated.")] = None,
+    dtype: Annotated[str, typer.Option(help="What parameters and float inputs are cast to.")] = "float32",
+    seed: Annotated[int, typer.Option(min=0, help="The seed of weights and inputs.")] = 0,
+    mode: Annotated[str, typer.Option(help="eval or train.")] = "eval",
+    out: Annotated[Path | None, typer.Option(help="The folder for picture and page; else this one.",
+                                             metavar="DIR")] = None,
+    config: ConfigFile = CONFIG,
+) -> None:  # fmt: skip
+    """Draw the graph of any model, without a recipe: one call, an SVG and a page with every node's shapes."""
+    from lessonpress.authoring import draw as drawer
+
+    to = drawer.locate_output(out)
+    options = drawer.Options(tuple(inputs or ()), tuple(args or ()), dtype, seed, mode)
+    drawn = drawer.draw_model(commands.read_settings(config), target, options)
+    say("\n".join([drawn.table(), *map(str, drawer.write_drawing(drawn, to))]))
 
 
 def serve(port: Port = 8000, config: ConfigFile = CONFIG) -> None:

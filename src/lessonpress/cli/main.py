@@ -23,7 +23,7 @@ app = typer.Typer(name="lessonpress", no_args_is_help=True, add_completion=False
 Slugs = Annotated[list[str], typer.Argument(help="One lesson or many, by slug.", metavar="SLUG…")]
 Key = Annotated[str | None, typer.Option(help="Fail unless this names the lesson's present state.", metavar="KEY")]
 Slug = Annotated[str, typer.Argument(help="A lesson, by slug.", metavar="SLUG")]
-for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.serve):
+for command in (authoring.init, authoring.new, authoring.lint, authoring.preview, authoring.draw, authoring.serve):
     app.command()(command)
 
 

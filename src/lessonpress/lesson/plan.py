@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from lessonpress.lesson.recipe import DRAWN, Case, Experiment, Recipe, Recording, Run, Spec
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         TrainingPlan,
     )  # fmt: skip
 
-KINDS = ("values", "fill", "literal", "list", "tuple", "dict")
+KINDS = ("values", "fill", "words", "literal", "list", "tuple", "dict")
 
 
 def plan_runs(recipe: Recipe) -> Plan:
@@ -82,7 +83,7 @@ def _execution(recipe: Recipe) -> RunPlan:
         "id": "execution", "kind": "execution", "seed": execution.seed, "mode": execution.mode,
         "dtype": execution.dtype, "args": to_json(recipe.model.args), "weights": _weights(execution.weights),
         "parameters": {},
-        "inputs": _pairs({name: complete_spec(write_spec(spec)) for name, spec in execution.inputs.items()}),
+        "inputs": _pairs({name: complete_spec(write_spec(spec)) for name, spec in execution.inputs.items()}, recipe),
     }  # fmt: skip
 
 
@@ -97,13 +98,47 @@ def _run(recipe: Recipe, experiment: Experiment, run: Run) -> RunPlan:
         "args": to_json({**recipe.model.args, **run.args}),
         "weights": _weights(run.weights, experiment.weights, recipe.execution.weights),
         "parameters": {name: write_spec(spec) for name, spec in run.parameters.items()},
-        "inputs": _pairs(shared),
+        "inputs": _pairs(shared, recipe),
     }  # fmt: skip
 
 
-def _pairs(inputs: dict[str, InputSpec]) -> list[tuple[str, InputSpec]]:
+def _pairs(inputs: dict[str, InputSpec], recipe: Recipe) -> list[tuple[str, InputSpec]]:
     """Inputs with their names in order, as JSON has them: pairs are lists, so that a plan equals the one read back."""
-    return cast("list[tuple[str, InputSpec]]", [[name, spec] for name, spec in inputs.items()])
+    pairs = [[name, look_up_words(spec, recipe.vocabularies)] for name, spec in inputs.items()]
+    return cast("list[tuple[str, InputSpec]]", pairs)
+
+
+def look_up_words(spec: InputSpec, vocabularies: Mapping[str, Sequence[str]]) -> InputSpec:
+    """A spec with numbers for its words; one that names no vocabulary, or another word, stays as it is."""
+    for way in ("list", "tuple"):
+        if way in spec:
+            return {**spec, way: [look_up_words(item, vocabularies) for item in spec[way]]}
+    if "dict" in spec:
+        return {**spec, "dict": {key: look_up_words(item, vocabularies) for key, item in spec["dict"].items()}}
+    rest = {key: value for key, value in spec.items() if key not in ("words", "vocabulary")}
+    known = {word: at for at, word in enumerate(vocabularies.get(spec.get("vocabulary") or "", ()))}
+    words = split_words(spec.get("words"))
+    if "words" not in spec or not set(list_words(words)) <= known.keys():
+        return dict(spec) if "words" in spec else rest
+    return {**rest, "values": _map_words(words, known), "dtype": spec.get("dtype") or "int64"}
+
+
+def split_words(words: Any) -> Any:
+    """A text as the list of its words; nested lists as they are."""
+    return words.split() if isinstance(words, str) else words
+
+
+def list_words(words: Any) -> Iterator[Any]:
+    """Every word of nested lists, in order."""
+    for word in words if isinstance(words, list) else [words]:
+        if isinstance(word, list):
+            yield from list_words(word)
+        else:
+            yield word
+
+
+def _map_words(words: Any, known: Mapping[str, int]) -> Any:
+    return [_map_words(word, known) for word in words] if isinstance(words, list) else known[words]
 
 
 def write_spec(spec: Spec) -> InputSpec:
@@ -136,7 +171,7 @@ def overlay_spec(base: InputSpec, over: InputSpec) -> InputSpec:
     """A spec that inherits what it does not say: a new way of saying the values replaces the old one whole."""
     if not any(kind in over for kind in KINDS):
         return {**base, **over}
-    kept: InputSpec = {key: base[key] for key in ("shape", "dtype") if key in base}
+    kept: InputSpec = {key: base[key] for key in ("shape", "dtype", "vocabulary") if key in base}
     if "dict" in over and "dict" in base:
         inner = {key: overlay_spec(base["dict"].get(key, {}), item) for key, item in over["dict"].items()}
         return {"dict": {**base["dict"], **inner}}

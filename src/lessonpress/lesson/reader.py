@@ -18,8 +18,8 @@ from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, W
 from lessonpress.core.settings import TAKEN
 from lessonpress.core.source_map import Path as Where
 from lessonpress.core.source_map import Placed
-from lessonpress.lesson import file_names, lesson_files, validation_messages
-from lessonpress.lesson.recipe import DRAWN, Experiment, Mutant, Recipe, Spec
+from lessonpress.lesson import conditions, file_names, lesson_files, plan, validation_messages
+from lessonpress.lesson.recipe import DRAWN, STATISTICS, Experiment, Mutant, Question, Recipe, Recording, Spec
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import RecipeDocument, SourceRecord
@@ -225,6 +225,14 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield from _spec_mistakes(lesson, ("execution", "inputs", name), spec)
     if recipe.experiment:
         yield from _experiment_mistakes(lesson, recipe.experiment)
+    for name, words in recipe.vocabularies.items():
+        for at, word in enumerate(words):
+            if word in words[:at] or word.split() != [word]:
+                seen = "stands in it twice" if word in words[:at] else "is no single word"
+                yield lesson.error(("vocabularies", name, at), f"{word!r} {seen}", "each word once, without blanks")
+    yield from _doubles(lesson, [(("questions", i, "id"), question.id) for i, question in enumerate(recipe.questions)])
+    for i, question in enumerate(recipe.questions):
+        yield from _question_mistakes(lesson, ("questions", i), question)
     yield from _doubles(lesson, [(("mutants", i, "id"), mutant.id) for i, mutant in enumerate(recipe.mutants)])
     for i, mutant in enumerate(recipe.mutants):
         yield from _mutant_mistakes(lesson, ("mutants", i), mutant)
@@ -255,6 +263,44 @@ def _mutant_mistakes(lesson: Lesson, at: Where, mutant: Mutant) -> Iterator[Less
                            "Copy more of the line, so that it names one place.")  # fmt: skip
     if change.find == change.with_:
         yield lesson.error((*at, "replace", "with"), "it is what stands there already", "code that breaks something")
+
+
+def _question_mistakes(lesson: Lesson, at: Where, question: Question) -> Iterator[LessonError]:
+    """A question asks one thing, and says in one way what is right."""
+    if bool(question.ask) == bool(question.prompt):
+        both = "ask and prompt stand side by side" if question.ask else "nothing is asked"
+        yield lesson.error(at, both, "`ask:` with the question")
+    kinds = [name for name in ("answer", "number", "until") if getattr(question, name) is not None]
+    if len(kinds) != 1:
+        seen = f"{' and '.join(kinds)} stand side by side" if kinds else "nothing says what is right"
+        yield lesson.error(at, seen, "one of answer, number, until")
+        return
+    if question.options and kinds != ["answer"]:
+        yield lesson.error((*at, "options"), f"options beside {kinds[0]}", "`answer:`, which names one of them")
+    if question.within is not None and kinds != ["number"]:
+        yield lesson.error((*at, "within"), f"a tolerance beside {kinds[0]}", "`number:`, which it belongs to")
+    if question.until is not None:
+        yield from _condition_mistakes(lesson, (*at, "until"), question.until)
+
+
+def _condition_mistakes(lesson: Lesson, at: Where, text: str) -> Iterator[LessonError]:
+    """A condition names what is recorded."""
+    try:
+        condition = conditions.parse_condition(text)
+    except ValueError as error:
+        yield lesson.error(at, str(error), conditions.FORM)
+        return
+    record = lesson.recipe.experiment.record if lesson.recipe.experiment else Recording()
+    arrays, metrics = ({each.id for each in group} for group in ([*record.matrices, *record.vectors], record.metrics))
+    if condition.record not in arrays | metrics:
+        known = sorted(arrays | metrics)
+        yield lesson.error(at, f"nothing recorded is called {condition.record}",
+                           f"recorded: {', '.join(known) or 'nothing'}",
+                           suggestions.did_you_mean(condition.record, known))  # fmt: skip
+    elif condition.statistic and condition.statistic not in STATISTICS:
+        yield lesson.error(at, f"there is no statistic {condition.statistic}", f"one of {', '.join(STATISTICS)}")
+    elif condition.record in metrics and (condition.place or condition.statistic):
+        yield lesson.error(at, f"{condition.record} is a single number", f"`{condition.record} {condition.sense} …`")
 
 
 def _prepare_mistakes(lesson: Lesson) -> Iterator[LessonError]:
@@ -350,18 +396,47 @@ def _doubles(lesson: Lesson, ids: Sequence[tuple[Where, str]]) -> Iterator[Lesso
 def _spec_mistakes(lesson: Lesson, path: Where, spec: Spec, *, partial: bool = False) -> Iterator[LessonError]:
     """An input says what it is in exactly one way."""
     given = spec.model_fields_set
-    ways = {name.rstrip("_") for name in given} & {"fill", "values", "literal", "list", "tuple", "dict"}
+    ways = {name.rstrip("_") for name in given} & {"fill", "values", "words", "literal", "list", "tuple", "dict"}
     if len(ways) > 1:
         yield lesson.error(
             path, f"{' and '.join(sorted(ways))} stand side by side", "one way of saying what the input is"
         )
     elif not ways and not partial:
         yield lesson.error(
-            path, "nothing says what this input holds", "one of fill, values, literal, list, tuple, dict"
+            path, "nothing says what this input holds", "one of fill, values, words, literal, list, tuple, dict"
         )
+    yield from _word_mistakes(lesson, path, spec, partial=partial)
     if "fill" in given and "shape" not in given and not partial:
         yield lesson.error(path, "a fill without a shape", "shape, dtype and fill")
     for way in ("list", "tuple", "dict"):
         inner = getattr(spec, f"{way}_") or ()
         for key, item in inner.items() if isinstance(inner, dict) else enumerate(inner):
             yield from _spec_mistakes(lesson, (*path, way, key), item, partial=partial)
+
+
+def _word_mistakes(lesson: Lesson, path: Where, spec: Spec, *, partial: bool) -> Iterator[LessonError]:
+    """Words stand in a vocabulary of the recipe; a case inherits that of the input that it changes."""
+    known = lesson.recipe.vocabularies
+    if spec.vocabulary and spec.vocabulary not in known:
+        yield lesson.error((*path, "vocabulary"), f"no vocabulary is called {spec.vocabulary!r}",
+                           f"vocabularies: {', '.join(known) or 'none'}",
+                           suggestions.did_you_mean(spec.vocabulary, list(known)))  # fmt: skip
+        return
+    if spec.words is None:
+        return
+    name = spec.vocabulary or (_find_vocabulary(lesson.recipe, path) if partial else None)
+    if name is None:
+        yield lesson.error((*path, "words"), "nothing says which numbers these words are", "`vocabulary:` names a list")
+        return
+    for word in plan.list_words(plan.split_words(spec.words)):
+        if word not in known.get(name, ()):
+            fix = suggestions.did_you_mean(str(word), known.get(name, ()))
+            yield lesson.error((*path, "words"), f"{word!r} is not in the vocabulary {name}", "", fix)
+            return
+
+
+def _find_vocabulary(recipe: Recipe, path: Where) -> str | None:
+    """The vocabulary that an input of a case inherits; `path` ends in the input's name."""
+    shared = [recipe.experiment.inputs if recipe.experiment else {}, recipe.execution.inputs]
+    specs = (inputs.get(str(path[-1])) for inputs in shared)
+    return next((spec.vocabulary for spec in specs if spec and spec.vocabulary), None)

@@ -65,6 +65,9 @@ class Spec(Record):
     start: int | float | None = Field(None, description="The first value of the fill `ramp`.")
     step: int | float | None = Field(None, description="What each next value of the fill `ramp` adds, row by row.")
     values: Any = Field(None, description="The values themselves, as nested lists.")
+    words: Any = Field(None,
+        description="Words instead of numbers, as nested lists or as a text that is parted at its blanks.")
+    vocabulary: Id | None = Field(None, description="The vocabulary that says which number each of the `words` is.")
     literal: Any = Field(None, description="A value that is no tensor: a number, a text, true, false, or null.")
     list_: list[Spec] | None = Field(None, alias="list", description="A Python list of inputs.")
     tuple_: list[Spec] | None = Field(None, alias="tuple", description="A Python tuple of inputs.")
@@ -233,6 +236,7 @@ class Experiment(Record):
 class Paper(Record):
     """A publication that the lesson rests on."""
 
+    key: Id | None = Field(None, description="Its name in prose, where `[@key]` cites it.")
     title: str = Field(description="The publication's title.")
     authors: list[Annotated[str, StringConstraints(min_length=1)]] = Field([],
         description="Who wrote it, a name each; a citation of the lesson lists the publications that have any.")
@@ -268,13 +272,31 @@ class Term(Record):
 
 
 class Question(Record):
-    """A prediction to make first; its answer is an expression over the recorded values, computed at build time."""
+    """Something to predict or to find out. What is right is computed from the recorded values at build time.
+
+    It says `answer` (of a choice, or of a number to be guessed), `number` (to be worked out, right within a tolerance),
+    or `until` (a condition that a reader reaches by moving the page's inputs).
+    """
 
     id: Id = Field(description="The question's name.")
-    prompt: str = Field(description="What the reader is asked to predict.")
+    ask: str | None = Field(None, description="What the reader is asked; Markdown with TeX.")
+    prompt: str | None = Field(None, description="The same as `ask`, which is the shorter word.")
     options: list[str] = Field([], description="Answers to choose from; without them the reader guesses a number.")
-    answer: str = Field(
+    answer: str | None = Field(None,
         description="An expression over recorded values, such as `up.y | argmax`; an option is named by its place.")
+    number: str | None = Field(None,
+        description="An expression over recorded values; a reader's number is right within `within` of it.")
+    within: NotNegative | None = Field(None,
+        description="How far from `number` an answer may lie; half a percent unless said otherwise.")
+    until: str | None = Field(None,
+        description="What is to be reached on the live page: a record, an element or statistic of it, and a bound.")
+    hint: str | None = Field(None, description="What helps on; folded. Markdown with TeX.")
+    solution: str | None = Field(None, description="How it is found; folded with the answer. Markdown with TeX.")
+
+    @property
+    def words(self) -> str:
+        """What the reader is asked."""
+        return self.ask or self.prompt or ""
 
 
 class Replacement(Record):
@@ -313,6 +335,8 @@ class Recipe(Record):
     milestone: Annotated[Milestone | None, LISTED] = Field(None,
         description="The step in the history of the field that the lesson shows.")
     model: Annotated[Model, RUN] = Field(description="The class that is run.")
+    vocabularies: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]], RUN] = Field({},
+        description="Lists of words by name; a word's number is its place in the list, from 0.")
     prepare: Annotated[Prepare | None, RUN] = Field(None,
         description="How weights are made before any run, by training say.")
     execution: Annotated[Execution, RUN] = Field(description="The run that run.py repeats.")

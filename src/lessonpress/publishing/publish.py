@@ -11,8 +11,9 @@ from lessonpress.build import artifact
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.build.steps import Done
 from lessonpress.core import atomic_io, canonical_json, clock, lock, variables
-from lessonpress.core.errors import LessonError, RetryableError, escape_invisible
+from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, escape_invisible
 from lessonpress.lesson import packages
+from lessonpress.lesson.reader import RECIPE
 from lessonpress.publishing import attestations, history_guard, signatures
 from lessonpress.revision import history, identity, packed
 from lessonpress.revision.history import History
@@ -37,6 +38,8 @@ def publish(work: LessonBuild, *, note: str | None = None, receipt: Path | None 
     published already is damaged or the disk refuses; then nothing is published and earlier revisions stay as they are.
     """
     rendered = work.artifact("rendered.json")
+    if missing := [] if rendered.mistakes else find_missing_lessons(work):
+        raise LessonErrors(missing)
     mistakes = rendered.mistakes or work.artifact(REHEARSED).mistakes or find_refusals(work)
     revision, words = None, ""
     if not mistakes:
@@ -97,6 +100,15 @@ def find_missing_packages(work: LessonBuild) -> list[LessonError]:
     names = [file["path"] for file in work.source["files"] if file["path"].endswith(".py")]
     files = {name: (work.revision / name).read_bytes() for name in names}
     return packages.find_lacking(files, os.path.relpath(work.source_dir))
+
+
+def find_missing_lessons(work: LessonBuild) -> list[LessonError]:
+    """Links to lessons that are not there: nothing that the lesson itself proves, so the next run looks again."""
+    if b"(lesson:" not in (work.revision / RECIPE).read_bytes():  # most lessons link to none
+        return []
+    from lessonpress.build import lesson_links
+
+    return lesson_links.find_missing(work.config, work.lesson)
 
 
 def _describe_failure(work: LessonBuild, check: Verdict) -> LessonError:

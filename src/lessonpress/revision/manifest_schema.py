@@ -43,6 +43,7 @@ class WalkStep(TypedDict):
 class Paper(TypedDict):
     """A publication."""
 
+    key: NotRequired[str | None]
     title: str
     authors: NotRequired[list[str]]
     url: NotRequired[str | None]

@@ -21,7 +21,8 @@ BYTES = {
 }  # fmt: skip
 RUN_KEYS = {"kind", "seed", "dtype", "mode", "inputs", "output", "calls", "params", "buffers", "values"}
 CALL_KEYS = {"layer", "op", "kind", "inside", "at", "args", "kwargs", "out"}
-CALL_MAY = {"beside", "draws", "given", "ran", "steps", "training", "unseen"}
+FLAGS = ("left", "raised", "training", "unseen")  # true, or not there
+CALL_MAY = {"beside", "draws", "given", "ran", "steps", *FLAGS}
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 PLACE_KEYS = {"file", "line", "endLine", "column", "endColumn"}
 MODULE_KEYS = {"class", "leaf", "parent", "params", "source", "aliases", "training", "parameters", "buffers"}
@@ -82,15 +83,19 @@ def read_answer(answer: Json, plan: Plan, files: Mapping[str, bytes]) -> Recorde
     return validate(answer["ok"], plan, files)
 
 
-def validate(answer: Json, plan: Plan, files: Mapping[str, bytes]) -> Recorded:
+def validate(answer: Json, plan: Plan, files: Mapping[str, bytes], *, outline: bool = False) -> Recorded:
     """The answer's `ok` part, checked against the plan, the lesson's files and itself; raises Malformed.
 
     Runs and their kinds are those of the plan; every value's bytes have the size of its shape and dtype and the digest
-    by which they are named; every number that refers to a value or a call refers to one, every place to a line.
+    by which they are named; every number that refers to a value or a call refers to one, every place to a line. Of an
+    `outline` no value has bytes.
     """
     if not isinstance(answer, dict) or answer.keys() != {"runs", "modules", "blobs"}:
         raise Malformed("the answer has other keys than runs, modules, blobs")
-    blobs, bounds = measure_blobs(answer["blobs"]), _Bounds(measure_lines(files))
+    if outline and answer["blobs"] != {}:
+        raise Malformed("an outline with bytes")
+    blobs = None if outline else measure_blobs(answer["blobs"])
+    bounds = _Bounds(measure_lines(files))
     planned = {run["id"]: run for run in plan["runs"]}
     if not isinstance(answer["runs"], dict) or list(answer["runs"]) != list(planned):
         raise Malformed("the answer's runs are not the plan's")
@@ -138,7 +143,7 @@ def measure_blobs(blobs: Any) -> dict[str, int]:
     return out
 
 
-def _run(run: Untrusted, blobs: Mapping[str, int], inputs: list[str], bounds: _Bounds) -> None:
+def _run(run: Untrusted, blobs: Mapping[str, int] | None, inputs: list[str], bounds: _Bounds) -> None:
     for value in _list(run["values"], "values"):
         check_array(value, blobs)
     values, calls = len(run["values"]), _list(run["calls"], "calls")
@@ -198,8 +203,8 @@ class _Reach:
         self.pairs.add((layer, reader))
 
 
-def check_array(value: Any, blobs: Mapping[str, int]) -> None:
-    """A described array: known dtype, a shape, and a blob of just its size, else Malformed."""
+def check_array(value: Any, blobs: Mapping[str, int] | None) -> None:
+    """A described array: known dtype, a shape, and a blob of just its size (none where `blobs` is), else Malformed."""
     _keys(value, {"dtype", "shape", "blob"}, "a value")
     if not (isinstance(value["dtype"], str) and value["dtype"] in BYTES and isinstance(value["blob"], str)):
         raise Malformed("a value without dtype and bytes")
@@ -208,7 +213,8 @@ def check_array(value: Any, blobs: Mapping[str, int]) -> None:
         raise Malformed("a shape that no array has")
     # numpy refuses an empty array whose other axes are too long together
     size = math.prod(shape) * BYTES[value["dtype"]]
-    if math.prod(n for n in shape if n) > ELEMENTS or blobs.get(value["blob"]) != size:
+    fits = value["blob"] == "" if blobs is None else blobs.get(value["blob"]) == size
+    if math.prod(n for n in shape if n) > ELEMENTS or not fits:
         raise Malformed("a value's bytes do not fit its shape and dtype")
 
 
@@ -235,7 +241,7 @@ def _call(call: Any, number: int, reach: _Reach) -> None:
     for path, step in _items(call.get("given", {}), "given"):
         if not (isinstance(path, str) and isinstance(step, str)):
             raise Malformed("a call whose results come from no step")
-    if call.get("unseen", True) is not True or call.get("training", True) is not True:
+    if any(call.get(flag, True) is not True for flag in FLAGS):
         raise Malformed("a call that is marked in a way of no known kind")
     _struct(call["out"], reach, reach.calls)
     # A frame is no node of the graph, nor an operation that made no tensor: nothing is read from them.

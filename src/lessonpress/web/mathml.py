@@ -52,6 +52,16 @@ def to_mathml(tex: str, *, block: bool = False, where: str = "prose") -> str:
     A long formula in a sentence is several `math` elements, between which a line may end. Raises LessonError for a
     command that is not known, for braces that do not match, and for whatever a browser would not draw as it is meant.
     """
+    try:
+        return _make_mathml(tex, block)
+    except LessonError as error:
+        raise LessonError(where, error.seen, error.expected) from error.__cause__
+
+
+@lru_cache(maxsize=1024)  # a text is read twice: to look for mistakes, and for the page
+def _make_mathml(tex: str, block: bool) -> str:
+    """`to_mathml`, whose errors say no place."""
+    where = ""
     misread = _MISREAD.search(tex)
     if misread:
         raise LessonError(where, f"the maths {tex!r:.200} sets the space between rows with {misread[0]!r}",

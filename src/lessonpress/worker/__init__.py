@@ -4,4 +4,5 @@ Stand-alone: it needs torch and numpy and nothing else of ours, because it is sh
 and a reader's `run.py --compare` repeats the run with it.
 """
 
-NOT_SHIPPED = frozenset({"rehearsal.py", "elsewhere.py"})  # a reader has no use for what tries a bundle beforehand
+# A reader has no use for what tries a bundle beforehand, nor for what draws models that are no lessons.
+NOT_SHIPPED = frozenset({"rehearsal.py", "elsewhere.py", "outline.py"})

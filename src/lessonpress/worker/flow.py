@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -103,20 +104,25 @@ class Flow:
 
     def adopt_view(self, tensor: Tensor) -> bool:
         """Take an unseen tensor for what it is when it only looks at the memory of a known one (`as_subclass` …)."""
+        for known in self.find_around(tensor):
+            _, source, since = self.origin[id(known)]
+            self.origin[id(tensor)] = (tensor, source, since)
+            return True
+        return False
+
+    def find_around(self, tensor: Tensor) -> Iterator[Tensor]:
+        """The known tensors that look at all of a tensor's memory, the last one first."""
         for known in self.results[self.indexed :]:
             if _stored(known) and known.numel() and readable(known):
                 self.by_storage.setdefault(storage_of(known), []).append(known)
         self.indexed = len(self.results)
         if not _stored(tensor) or not tensor.numel():
-            return False
+            return
         mine = Region(tensor)
         for known in reversed(self.by_storage.get(storage_of(tensor), ())):
             alike = id(known) in self.origin and known.dtype == tensor.dtype
             if alike and storage_of(known) == storage_of(tensor) and Region(known).covers(mine):
-                _, source, since = self.origin[id(known)]
-                self.origin[id(tensor)] = (tensor, source, since)
-                return True
-        return False
+                yield known
 
     def forget(self, tensor: Tensor) -> None:
         """The tensor has got another memory: what made it says no more where its numbers come from."""

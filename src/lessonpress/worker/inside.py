@@ -92,6 +92,10 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _tensor(self, tensor: Tensor) -> Struct:
         flow, step = self.tracer.flow, self.find(tensor)
+        if step is None and readable(tensor) and not flow.knows(tensor):
+            if (earlier := self._find_earlier(tensor)) is not None:
+                return {"tensor": self.tracer.values.take(tensor), "from": [earlier], "born": earlier}
+            step = self._turn(tensor)
         if not readable(tensor) or (step is None and not flow.knows(tensor) and not flow.adopt_view(tensor)):
             self.whole = False  # made by something that was not seen
             return None
@@ -100,6 +104,28 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
         source: Source = [-1, step]
         self.sources.append(source)
         return {"tensor": self.tracer.values.take(tensor), "from": [source], "born": source}
+
+    def _find_earlier(self, tensor: Tensor) -> Source | None:
+        """The step of a call before that made a tensor: the way back through a way back reads what that has kept."""
+        for number, inside in reversed(self.tracer.insides):
+            step = inside.find(tensor)
+            if step is not None:
+                return [number, step]
+        return None
+
+    def _turn(self, tensor: Tensor) -> str | None:
+        """The step that gives what autograd has kept of a known matrix: the same memory, with its axes exchanged."""
+        for known in self.tracer.flow.find_around(tensor):
+            axes = _exchange(known, tensor)
+            if axes is not None:
+                path = f"step {len(self.steps)}"
+                read = self._tensor(known)
+                order: Struct = {"list": [*axes]}
+                out: Struct = {"tensor": self.tracer.values.take(tensor)}
+                self.steps.append({"op": "permute", "args": [read, order], "kwargs": {}, "out": out})
+                self._note(tensor, path)
+                return path
+        return None
 
     def watch(self, name: str) -> None:
         """A function of torch that Python code inside the call has called: numbers that leave tensors may decide."""
@@ -133,6 +159,20 @@ class Inside(TorchDispatchMode):  # type: ignore[no-untyped-call]
             for source in self.sources:
                 source[0] = number
             call["steps"], call["given"] = self.steps, given
+            self.tracer.insides.append((number, self))
+
+
+def _exchange(known: Tensor, tensor: Tensor) -> list[int] | None:
+    """The order in which a tensor has the axes of another that it shares its memory with; None where it is no other."""
+    if known.data_ptr() != tensor.data_ptr() or known.dim() != tensor.dim() or known.dtype != tensor.dtype:
+        return None
+    have, want = [list(zip(one.shape, one.stride(), strict=True)) for one in (known, tensor)]
+    if have == want or sorted(have) != sorted(want):
+        return None
+    axes: list[int] = []
+    for axis in want:
+        axes.append(next(at for at, other in enumerate(have) if other == axis and at not in axes))
+    return axes
 
 
 def _place(tensor: Tensor) -> tuple[Any, ...]:

@@ -9,6 +9,8 @@ from types import CodeType, FrameType, TracebackType
 
 from .records import Place
 
+COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})  # parts of the line they stand in
+
 
 class Places:
     """Finds the innermost frame of the lesson's own code; answers are cached by instruction."""
@@ -26,6 +28,13 @@ class Places:
             own = name.startswith(self.prefix) and not name.startswith(self.ours)
             self.files[code] = name[len(self.prefix) :].replace(os.sep, "/") if own else None
         return self.files[code]
+
+    def find_frame(self, depth: int = 1) -> FrameType | None:
+        """The innermost frame of the lesson's own functions, seen from `depth` frames up."""
+        frame: FrameType | None = sys._getframe(depth)
+        while frame is not None and (self.file_of(frame.f_code) is None or frame.f_code.co_name in COMPREHENSIONS):
+            frame = frame.f_back
+        return frame
 
     def here(self, depth: int = 1) -> Place | None:
         """The place of the innermost lesson frame, seen from `depth` frames up."""

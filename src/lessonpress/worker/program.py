@@ -5,7 +5,8 @@ every broken variant of the plan, each with one place changed.
 
 The first two lines are written before any lesson code runs: the confinement, and facts about the process; a lesson
 cannot forge them. The third is the answer, `{"ok": …}` or `{"error": …}`; after the former comes a line with what the
-variants recorded, by id. With one argument, a bundle's folder, it repeats that bundle instead: see `rehearsal`.
+variants recorded, by id. With one argument, a bundle's folder, it repeats that bundle instead: see `rehearsal`. With
+two, a plan and a folder, it keeps of the plan's only run no more than a picture needs: see `outline`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
         from . import rehearsal
 
         rehearsal.rehearse(channel)
-    plan_file, folder, mutants = channel.arguments
+    plan_file, folder, *mutants = channel.arguments
     with open(plan_file, encoding="utf-8") as file:
         plan = json.load(file)
     from . import run
@@ -43,7 +44,13 @@ def main() -> None:
     channel.seal()
     channel.say(run.facts())
     try:
-        answers: list[Any] = [{"ok": run.run_plan(plan, folder)}, run.run_variants(plan, mutants)]
+        answers: list[Any]
+        if mutants:
+            answers = [{"ok": run.run_plan(plan, folder)}, run.run_variants(plan, mutants[0])]
+        else:
+            from . import outline
+
+            answers = [{"ok": outline.outline_plan(plan, folder)}]
     except run.Failed as error:
         answers = [{"error": error.record}]
     for answer in answers:

@@ -175,6 +175,8 @@ class Call(TypedDict):
     steps: NotRequired[list[InsideStep]]  # torch's own operations inside it, and …
     given: NotRequired[dict[str, str]]  # … by the path of a result the step that gave it
     training: NotRequired[bool]  # the module was in training mode when it was called
+    raised: NotRequired[bool]  # it gave nothing but an error, which the lesson caught
+    left: NotRequired[bool]  # the author's code handed numbers to Python while it ran
     unseen: NotRequired[bool]  # the author's own code ran inside it, out of sight
     beside: NotRequired[dict[str, Struct]]  # what it reads that is no argument: a layer's weights that were computed, …
     ran: NotRequired[list[str]]  # the modules that ran inside, where nobody could look

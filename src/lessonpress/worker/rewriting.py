@@ -1,8 +1,9 @@
 """Two small changes in a lesson's code as it is imported, so that what Python does with numbers can be followed.
 
-`float(x)` can only give a plain float, and `print` only takes text. Both are calls that the tracer must see before they
-happen, so `float(…)` becomes `number_of(float, …)`, and a line that only prints stands in `with printing():`. Neither
-changes what the lesson computes, where a line stands, or the file; while nothing is watched both do what was written.
+`float(x)` can only give a plain float, `type(x)` tells a watched number from one, and `print` only takes text. The
+tracer must see such calls before they happen, so `float(…)` becomes `number_of(float, …)`, and a line that only prints
+stands in `with printing():`. Neither changes what the lesson computes, where a line stands, or the file; while nothing
+is watched both do what was written.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .watched_number import WatchedNumber
+
 if TYPE_CHECKING:
     from .trace import Tracer
 
@@ -24,13 +27,19 @@ watching: list[tuple[Tracer, int]] = []  # the tracer at work and its thread, in
 
 def tracer_here() -> Tracer | None:
     """The tracer that watches this thread, while it listens."""
-    if not watching or watching[-1][1] != threading.get_ident() or watching[-1][0].quiet:
-        return None
-    return watching[-1][0]
+    tracer = tracer_of_thread()
+    return None if tracer is None or tracer.quiet else tracer
+
+
+def tracer_of_thread() -> Tracer | None:
+    """The tracer that watches this thread, also while it does not listen."""
+    return watching[-1][0] if watching and watching[-1][1] == threading.get_ident() else None
 
 
 def number_of(kind: Any, value: Any) -> Any:
-    """`kind(value)`; where that is `float` of a watched tensor, a number that is watched too."""
+    """`kind(value)`; `float` of a watched tensor is a number that is watched too, and its type is `float`."""
+    if kind is type:
+        return float if type(value) is WatchedNumber else type(value)
     tracer = tracer_here() if kind is float else None
     return kind(value) if tracer is None else tracer.as_float(value)
 
@@ -38,24 +47,24 @@ def number_of(kind: Any, value: Any) -> Any:
 @contextmanager
 def printing() -> Iterator[None]:
     """While it is open, numbers that become text decide nothing: the text goes to the terminal."""
-    tracer = tracer_here()
+    tracer = tracer_of_thread()
     if tracer is None:
         yield
         return
-    before, tracer.printing = tracer.printing, True
+    tracer.printing.append(tracer.places.find_frame(2))
     try:
         yield
     finally:
-        tracer.printing = before
+        tracer.printing.pop()
 
 
 class _Rewritten(ast.NodeTransformer):
     """The two changes; every new node stands where the old one stood."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`float(x)` → `number_of(float, x)`."""
+        """`float(x)` → `number_of(float, x)`, and `type(x)` likewise."""
         self.generic_visit(node)
-        plain = isinstance(node.func, ast.Name) and node.func.id == "float"
+        plain = isinstance(node.func, ast.Name) and node.func.id in ("float", "type")
         if not plain or len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
             return node
         changed = ast.Call(ast.copy_location(ast.Name(NUMBER, ast.Load()), node.func), [node.func, *node.args], [])

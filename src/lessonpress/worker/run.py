@@ -48,6 +48,9 @@ def settle() -> None:
     torch.backends.mha.set_fastpath_enabled(False)
     # What a lesson wants compiled runs eagerly: a compiler needs a disk and processes, and hides the operations.
     torch.compile = _eager
+    torch.cond = _branch
+    # One by one, gradients are clipped as together, and each step can be seen.
+    vars(torch.nn.utils.clip_grad)["_has_foreach_support"] = lambda *_: False
     transforms.install()
     # A record is many small objects that all stay: looking through them again and again would cost more than tracing.
     gc.freeze()
@@ -58,6 +61,11 @@ def settle() -> None:
 def _eager(model: Any = None, **_: Any) -> Any:
     """In the place of `torch.compile`, as a function or a decorator: what is to be compiled, as it is."""
     return (lambda model: model) if model is None else model
+
+
+def _branch(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
+    """In the place of `torch.cond`, which compiles both of its functions: the one that is meant."""
+    return (true_fn if pred else false_fn)(*operands)
 
 
 def facts() -> Facts:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import Any
 
 import torch
@@ -30,6 +32,10 @@ from .watched_number import WatchedNumber, can_be_watched, plain_numbers
 LISTED = 256  # numbers of a list that are followed one by one
 LEAVING = 10_000  # numbers that leave at once and must stay as they were
 
+# Frames between a function of torch and who calls it; torch's own code decides nothing of the lesson's.
+BETWEEN = frozenset({str(torch._tensor.__file__), str(torch.overrides.__file__)})
+TORCH = os.path.join(os.path.dirname(str(torch.__file__)), "")
+
 # These give a tensor another memory: what it held before is read no more, what it holds now is the second argument's.
 REPLACING = frozenset({"data_", "set_"})
 
@@ -46,7 +52,8 @@ class Tracer:
         self.operands: dict[int, list[WatchedNumber]] = {}
         self.guards: list[tuple[int, WatchedNumber]] = []  # calls that say that Python decided by a number
         self.left: dict[int, list[tuple[Tensor, str]]] = {}  # tensors that NumPy … looks at, by their memory
-        self.printing = self.ended = False
+        self.printing: list[FrameType | None] = []  # the lesson's functions that print now, the innermost last
+        self.ended = False
         self.replaced: dict[Any, Any] = {} if native else portable.REPLACED
         self.calls: list[Call] = []
         self.inside: list[int] = []
@@ -56,7 +63,8 @@ class Tracer:
         self.unregistered: dict[int, tuple[nn.Module, str]] = {}
         self.initial: dict[str, int] = {}  # parameters and buffers that were made during the run, as initialised
         self.quiet = self.entering = self.stale = False
-        self.custom = False  # code of the author's has run inside an operation
+        self.leaking = False  # numbers have left for Python inside the call that runs now
+        self.insides: list[tuple[int, Inside]] = []  # of calls before, by their numbers
         self.within: Inside | None = None  # what notes the operations inside a call now
         self.thread = threading.get_ident()
         self.look: transforms.Look | None = None  # while a function runs under a transform
@@ -157,7 +165,7 @@ class Tracer:
         if raw in naming.QUESTIONS:
             if raw in naming.EXPOSING and args and isinstance(args[0], Tensor) and readable(args[0]):
                 self.flow.expose(args[0])
-            if raw in naming.LEAVING and args and not (self.printing and raw in naming.TEXT):
+            if raw in naming.LEAVING and args and not (raw in naming.TEXT and self.is_printing()):
                 self._leave(title, args[0])
             return func(*args, **kwargs)
         self.quiet = True
@@ -175,14 +183,14 @@ class Tracer:
                 draws = Draws()
                 if self.numbers:
                     args, kwargs = plain_numbers(args), plain_numbers(kwargs)
-            self.custom = self.custom or unseen
-            inside = Inside(self) if unseen or (title == "grad" and raw == "grad" and not self.custom) else None
-            self.within = inside
+            inside = Inside(self) if unseen or (title == "grad" and raw == "grad") else None
+            self.within, self.leaking = inside, False
             try:
                 with inside or nullcontext():
                     out = attribute if raw == "__get__" else self.replaced.get(func, func)(*args, **kwargs)
             except BaseException as error:
                 self._failing(error, title, args, kwargs)
+                self._raised(title, read, named)
                 raise
             with torch._C.DisableTorchFunction():
                 if title in REPLACING:
@@ -198,6 +206,7 @@ class Tracer:
                     draws.note(call, title, args, kwargs, out, self.values)
                     if unseen:
                         call["unseen"] = True
+                    self._leaked(call)
                     if inside is not None:
                         inside.finish(call, len(self.calls) - 1, made)
                     self._finish(call, made, written, args[1] if title == "setitem" else None)
@@ -266,7 +275,12 @@ class Tracer:
 
     def compute(self, title: str, value: float, numbers: list[Any]) -> Any:
         """Arithmetic of Python's on watched numbers is an operation, too."""
-        if self.ended or self.quiet:
+        if self.ended:
+            return value
+        if self.quiet:  # inside a call, where nobody follows it
+            for number in numbers:
+                if type(number) is WatchedNumber:
+                    self.decide(number)
             return value
         self.quiet = True
         try:
@@ -283,7 +297,7 @@ class Tracer:
 
     def compare(self, title: str, value: Any, numbers: list[Any]) -> None:
         """Python decides by what a comparison of watched numbers gives."""
-        if self.ended or self.quiet or self.printing:
+        if self.ended or self.is_printing():
             return
         with torch._C.DisableTorchFunction():
             read = [self.read(number, None) for number in numbers]
@@ -292,7 +306,7 @@ class Tracer:
 
     def decide(self, number: WatchedNumber) -> None:
         """Python decides by a watched number, which must therefore stay as it is."""
-        if number.decided or self.ended or self.printing:
+        if number.decided or self.ended or self.is_printing():
             return
         number.decided = True
         with torch._C.DisableTorchFunction():
@@ -354,12 +368,13 @@ class Tracer:
         look = self.look = self.looked = transforms.Look(self, (tensor for tensor, _ in touched))
         look.keep(kept)
         inside = self.within = Inside(self)
-        inside.whole = not self.custom  # a way back of the author's own would not be seen
+        self.leaking = False
         try:
             with inside:
                 out = run(*args, **kwargs)
         except BaseException as error:
             self._failing(error, name, args, kwargs)
+            self._raised(name, read, named)
             raise
         finally:
             self.look = self.within = None
@@ -369,6 +384,7 @@ class Tracer:
                 call["beside"] = {f"captured.{n}": struct for n, (_, _, struct) in enumerate(look.read.values())}
             if look.ran:
                 call["ran"] = list(look.ran)
+            self._leaked(call)
             written = [tensor for tensor, before in touched if version(tensor) != before] + look.written()
             inside.finish(call, len(self.calls) - 1, out)
             self._finish(call, out, written)
@@ -384,14 +400,14 @@ class Tracer:
             leaves += [tensor for tensor in self.flow.results if tensor.requires_grad and tensor.retains_grad]
             before = [(leaf, leaf.grad, 0 if leaf.grad is None else version(leaf.grad), self.read(leaf.grad, None))
                       for leaf in leaves]  # fmt: skip
-        self.quiet = True
+        self.quiet, self.leaking = True, False
         inside = self.within = Inside(self)
-        inside.whole = not self.custom
         try:
             with inside:
                 out = run(*args, **kwargs)
         except BaseException as error:
             self._failing(error, "backward", args, kwargs)
+            self._raised("backward", read, named)
             raise
         finally:
             self.quiet, self.within = False, None
@@ -409,6 +425,7 @@ class Tracer:
                 call = self._call(self._numbered("backward", self.scopes[-1]), "torch.backward", "op", read, named, 4)
                 if beside:
                     call["beside"] = beside
+                self._leaked(call)
                 inside.finish(call, len(self.calls) - 1, given)
                 self._finish(call, given, written)
         return out
@@ -478,10 +495,12 @@ class Tracer:
                 # Without tensor classes or modes of the author's, nobody needs to see what runs inside.
                 unseen = not self.computing and _unseen(module, touched)
                 inside = Inside(self) if isinstance(module, torch.jit.ScriptModule) else None
+                self.leaking = False
                 with torch._C.DisableTorchFunction() if unseen else nullcontext(), inside or nullcontext():
                     out = run(*args, **kwargs)
             except BaseException as error:
                 self._failing(error, f"{layer} ({named_class(module).__name__})", args, kwargs)
+                self._raised(named_class(module).__name__, read, named)
                 raise
             with torch._C.DisableTorchFunction():
                 for name in set(self.computing.values()) - self.computed.keys():
@@ -491,6 +510,7 @@ class Tracer:
                 call = self._call(layer, named_class(module).__name__, "layer", read, named, 4)
                 if training:
                     call["training"] = True
+                self._leaked(call)
                 if beside := {**beside, **self.computed}:
                     call["beside"] = beside
                 if inside is not None:
@@ -690,6 +710,35 @@ class Tracer:
                 nesting.walk(value, "", lambda tensor, path: given.append(self._described(tensor)), 0)
             self.failed = error, f"in {what}" + (f", given {', '.join(given[:6])}" if given else "")
 
+    def looking_on(self) -> TorchFunctionMode:
+        """A context in which functions of torch that run inside another are seen, though they are no calls."""
+        return _Mode(self)
+
+    def _raised(self, title: str, read: list[Struct], named: dict[str, Struct]) -> None:
+        """Note a call that raised: if the lesson catches the error, it goes on by that."""
+        with torch._C.DisableTorchFunction():
+            call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 4)
+        call["raised"] = True
+
+    def _leaked(self, call: Call) -> None:
+        """Note in a call that numbers have left for Python while it ran."""
+        if self.leaking:
+            call["left"], self.leaking = True, False
+
+    def note_leak(self, name: str) -> None:
+        """Inside a call some code has called a function of torch: where numbers leave by it, it may decide by them."""
+        if name not in naming.READS | naming.LEAVING or self.is_printing():
+            return
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename in BETWEEN:
+            frame = frame.f_back
+        if frame is not None and not frame.f_code.co_filename.startswith(TORCH):
+            self.leaking = True
+
+    def is_printing(self) -> bool:
+        """Whether the lesson's code that runs now is a line that only prints, not what that line calls."""
+        return bool(self.printing) and self.places.find_frame(3) is self.printing[-1]
+
     def context(self, error: BaseException) -> str | None:
         """In which call an exception arose, and what that was given; None when it arose elsewhere."""
         chain: BaseException | None = error
@@ -718,6 +767,8 @@ class _Mode(TorchFunctionMode):
         tracer = self.tracer
         if tracer.within is not None:
             tracer.within.watch(getattr(func, "__name__", ""))
+        if tracer.quiet or tracer.look is not None:
+            tracer.note_leak(getattr(func, "__name__", ""))
         if tracer.look is not None:
             return tracer.look.run(tracer.replaced.get(func, func), args, kwargs or {})
         if tracer.quiet:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -37,6 +38,35 @@ def install() -> None:
         native = getattr(place, name)
         if not hasattr(native, "watched"):
             setattr(place, name, functools.wraps(native)(_watch(name, native)))
+    _let_hooks_be_seen()
+
+
+def _let_hooks_be_seen() -> None:
+    """While torch runs, it shows nobody what is called inside: the author's hooks on gradients and on what is kept."""
+    engine: Any = torch.autograd.graph._engine_run_backward
+    if hasattr(engine, "watched"):
+        return
+    seen = _mark(functools.wraps(engine)(_see(engine)))
+    for place in (torch.autograd, torch.autograd.graph):
+        if vars(place).get("_engine_run_backward") is engine:
+            place._engine_run_backward = seen  # type: ignore[attr-defined]
+
+    class Seen(torch.autograd.graph.saved_tensors_hooks):
+        def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
+            super().__init__(_see(pack_hook), _see(unpack_hook))
+
+    torch.autograd.graph.saved_tensors_hooks = Seen  # type: ignore[misc]
+
+
+def _see(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs inside one of torch's, with the tracer looking on."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        tracer = rewriting.tracer_of_thread()
+        with nullcontext() if tracer is None else tracer.looking_on():
+            return function(*args, **kwargs)
+
+    return run
 
 
 def _replace(native: Callable[..., Any], other: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class WatchedNumber:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """With this, torch takes it wherever it takes a number; where nobody watches, it is a plain one."""
+        for number in _list_watched([args, kwargs or {}]):
+            number.decide()
         return func(*plain_numbers(args), **plain_numbers(kwargs or {}))
 
     def decide(self) -> float:
@@ -69,6 +71,25 @@ class WatchedNumber:
         return hash(self.decide())
 
 
+def _list_watched(value: Any) -> Iterator[WatchedNumber]:
+    """The watched numbers in a nested value."""
+    if type(value) is WatchedNumber:
+        yield value
+    elif type(value) in (tuple, list, dict):
+        for part in value.values() if type(value) is dict else value:
+            yield from _list_watched(part)
+
+
+def _tried(function: Callable[..., Any], numbers: list[Any]) -> Any:
+    """What a function of numbers gives; where it raises, the lesson may go on by that, so the numbers must stay."""
+    try:
+        return function(*(plain_numbers(number) for number in numbers))
+    except (ArithmeticError, ValueError):
+        for number in _list_watched(numbers):
+            number.decide()
+        raise
+
+
 def _computing(name: str, function: Callable[..., Any], *, reflected: bool = False) -> Callable[..., Any]:
     """An arithmetic method: the same number as Python's, recorded as the operation `name`."""
 
@@ -76,7 +97,7 @@ def _computing(name: str, function: Callable[..., Any], *, reflected: bool = Fal
         if not all(type(other) in (*PLAIN, WatchedNumber) for other in others):
             return NotImplemented
         numbers = [*others, self] if reflected else [self, *others]
-        value = function(*(plain_numbers(number) for number in numbers))
+        value = _tried(function, numbers)
         if type(value) is not float:  # a complex one, of a root
             return function(*(number.decide() if type(number) is WatchedNumber else number for number in numbers))
         return self.tracer.compute(name, value, numbers)
@@ -90,7 +111,7 @@ def _outcome(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: WatchedNumber, *others: Any) -> Any:
         if not all(type(other) in (*PLAIN, WatchedNumber) for other in others):
             return NotImplemented
-        value = function(self.value, *plain_numbers(others))
+        value = _tried(function, [self, *others])
         self.tracer.compare(name, value, [self, *others])
         return value
 
@@ -109,6 +130,13 @@ def _deciding(name: str) -> Callable[..., Any]:
     return method
 
 
+_round_to_whole, _round_to_digits = _outcome("round", round), _deciding("__round__")
+
+
+def _round(number: WatchedNumber, *digits: Any) -> Any:
+    return (_round_to_digits if digits else _round_to_whole)(number, *digits)
+
+
 COMPUTED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
             "pow": operator.pow}  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
@@ -118,9 +146,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "neg": _computing("neg", operator.neg), "abs": _computing("abs", abs), "pos": lambda self: self,
     **{name: _outcome(name, getattr(operator, name)) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
     "trunc": _outcome("trunc", math.trunc), "floor": _outcome("floor", math.floor), "int": _outcome("trunc", int),
-    "ceil": _outcome("ceil", math.ceil), "bool": lambda self: self != 0,
+    "ceil": _outcome("ceil", math.ceil), "round": _round, "bool": lambda self: self != 0,
     **{name: _deciding(f"__{name}__") for name in (
-        "float", "str", "repr", "format", "round", "mod", "rmod", "floordiv", "rfloordiv", "divmod", "rdivmod")},
+        "float", "str", "repr", "format", "mod", "rmod", "floordiv", "rfloordiv", "divmod", "rdivmod")},
 }  # fmt: skip
 for _name, _method in METHODS.items():
     setattr(WatchedNumber, f"__{_name}__", _method)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lessonpress.authoring.lint import checks_file, live_page, model_file, nondeterminism, records
 from lessonpress.authoring.lint.sources import Sources
-from lessonpress.build import source_record
+from lessonpress.build import lesson_links, source_record
 from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files, packages, reader, trained_weights
@@ -23,7 +23,8 @@ def lint_lesson(config: Config, slug: str) -> str:
     source_record.make_source_record(lesson)
     sources = Sources.read(lesson)
     mistakes = [*sources.mistakes, *prose_check.find_unreadable(lesson, sources.list_sentences()),
-                *expressions.find_misnamed(lesson), *_find_mistakes(sources)]  # fmt: skip
+                *expressions.find_misnamed(lesson), *_find_mistakes(sources),
+                *lesson_links.find_missing(config, lesson)]  # fmt: skip
     if mistakes:
         raise LessonErrors(mistakes)
     return "\n".join([*list_hints(sources), f"{slug}: good"])

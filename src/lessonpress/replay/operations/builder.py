@@ -78,6 +78,10 @@ class Builder:
     def add(self, number: int, call: Call) -> None:
         """Repeat one call; what goes wrong is noted and everything that reads from it is lost too."""
         self.number = number
+        if call.get("raised"):
+            if kept.may_raise(call) and not kept.is_fixed(call, self.fixed):
+                self._block(number, call, "the model goes on after an error, and a page cannot tell when it arises")
+            return
         drawn_after = self.shifted and kept.is_draw(call)
         fixed = not drawn_after and kept.is_fixed(call, self.fixed)
         before = len(self.steps)
@@ -90,13 +94,32 @@ class Builder:
                 self._repeat_into(number, call)
             else:
                 self._repeat(number, call)
+                if fixed and self._strays(number, call):
+                    raise Unsupported("its last digits are torch's own")
         except REPLAY_ERRORS as error:
             del self.steps[before:]
-            if not ((fixed and self._keep(number, call)) or self._open(number, call)):
+            nothing = fixed and not kept.list_result_paths(call)  # that the same is decided for every input
+            if not (nothing or (fixed and self._keep(number, call)) or self._open(number, call)):
                 self._lose(number, call, error)
         if fixed:
             self.fixed.add(number)
+        elif call.get("left"):
+            self._block(number, call, "numbers leave for Python while it runs, and may decide what follows")
         self.shifted = self.shifted or (not fixed and kept.shifts_draws(call))
+
+    def _strays(self, number: int, call: Call) -> bool:
+        """Whether numbers that are the same for every input came out other than recorded: the record is right."""
+        slots = [(self.ports.get(f"{number}:{path}"), leaf) for path, leaf in kept.list_result_paths(call)]
+        return any(slot in self.slots and self.limits[slot] > self.limit
+                   and measure_difference(self.slots[slot], settle(self.array(leaf["tensor"]))) > self.limit
+                   for slot, leaf in slots if slot is not None)  # fmt: skip
+
+    def _block(self, number: int, call: Call, why: str) -> None:
+        """Note that a call may decide about the rest of the run in a way that cannot be watched."""
+        self.lost[number] = call["layer"]
+        self.blocking.append(kept.tell_reason(call, why))
+        if self.blocking[-1] not in self.uncovered:
+            self.uncovered.append(self.blocking[-1])
 
     def _lose(self, number: int, call: Call, error: Exception) -> None:
         """Note a call that is not repeated, and why, unless it only follows from another."""
@@ -110,7 +133,7 @@ class Builder:
     def _blocks(self, call: Call) -> str:
         """Why a call that is not repeated may decide about the rest of the run, or empty words."""
         results, name = kept.list_result_paths(call), kept.base_name(call)
-        if call["kind"] == "op" and not results:
+        if (call["kind"] == "op" and not results) or name in kept.CALLING:
             return "the model decides by numbers that a page cannot compute"
         masks = [leaf for struct in call["args"][1:] for leaf in self._list_masks(struct)]
         reshapes = call.get("unseen") and self._reshapes(call)
@@ -436,7 +459,8 @@ class Builder:
 
     def _converted(self, call: Call, args: list[Argument], kwargs: dict[str, Argument]) -> Bound:
         """A change of dtype, or of nothing that a replay knows, as the recorded dtypes tell."""
-        given, result = _require_tensor(call["args"][0]), _require_tensor(call["out"])
+        results: list[Struct] = [leaf for _, leaf in _find_tensors(call["out"])]  # a step inside a call names it
+        given, result = _require_tensor(call["args"][0]), _require_tensor(results[0] if results else None)
         before, after = self.run["values"][given]["dtype"], self.run["values"][result]["dtype"]
         for asked in (*call["args"][1:], *call["kwargs"].values()):
             if isinstance(asked, dict) and "dtype" in asked:

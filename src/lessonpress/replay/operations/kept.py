@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from lessonpress.replay.operations.table import plain_name
+from lessonpress.replay.operations.table import TABLE, plain_name
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Call, Source, Struct, Tree
 
@@ -48,6 +48,15 @@ FINITE = frozenset([
     "linalg_svd", "svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_eig", "linalg_eigvals",
     "linalg_lstsq", "linalg_pinv", "pinverse", "linalg_matrix_rank", "linalg_cond", "pca_lowrank", "svd_lowrank",
 ])  # fmt: skip
+# These call a function of Python's for each number.
+CALLING = frozenset(["apply", "map", "map2"])
+INDEXING = frozenset(["getitem", "setitem", "index_put", "index_add", "index_copy", "index_fill", "put"])
+
+
+def may_raise(call: Call) -> bool:
+    """Whether other numbers may spare a call the error that it raised: not where only its shapes are wrong."""
+    name = base_name(call)
+    return name not in TABLE or name in RAISING | FINITE | INDEXING
 
 
 def base_name(call: Call) -> str:

@@ -7,6 +7,7 @@ arithmetic on numbers, and the filters below; nothing else, and it calls nothing
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
@@ -18,6 +19,7 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
+from lessonpress.lesson import conditions
 from lessonpress.lesson.reader import Lesson
 from lessonpress.lesson.recipe import Question
 from lessonpress.replay import statistics
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 _EXPRESSION = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]")
 _PROSE = frozenset([
-    "title", "question", "description", "limitations", "note", "label", "beginner", "expert", "prompt", "fidelity",
-    "scope",
+    "title", "question", "description", "limitations", "note", "label", "beginner", "expert", "ask", "prompt",
+    "fidelity", "scope", "hint", "solution",
 ])  # fmt: skip
 _TYPED = re.compile(r"(?<![\w.])[-−]?\d+\.\d{3,}(?![\w.])")
 # All that a wrong expression can end in, compiling included.
@@ -100,6 +102,8 @@ def bind_values(lesson: Lesson, cases: Cases) -> Lesson:
 
     recipe = map_prose(lesson.recipe, (), fill)
     answers = [_answer(lesson, question, names, ("questions", at)) for at, question in enumerate(recipe.questions)]
+    for at, question in enumerate(recipe.questions):
+        _require_open(lesson, question, cases, ("questions", at, "until"))
     return lesson.with_recipe(recipe.model_copy(update={"questions": answers}) if answers else recipe)
 
 
@@ -185,7 +189,15 @@ def compile_expression(expression: str) -> Callable[..., Any]:
 
 
 def _answer(lesson: Lesson, question: Question, names: Mapping[str, Names], at: Path) -> Question:
-    """A question with its answer as text: an option's words, or a number."""
+    """A question with its answer as text: an option's words, or a number; one to be worked out has every digit."""
+    if question.number is not None:
+        number = _evaluate(lesson, question.number, names, (*at, "number"))
+        if isinstance(number, str) or not math.isfinite(number):
+            raise lesson.error((*at, "number"), f"gives {number!r}", "a single number")
+        within = question.within if question.within is not None else abs(number) / 200
+        return question.model_copy(update={"answer": _write(number), "number": repr(float(number)), "within": within})
+    if question.answer is None:
+        return question
     value = _evaluate(lesson, question.answer, names, (*at, "answer"))
     options = question.options
     if not options:
@@ -195,6 +207,35 @@ def _answer(lesson: Lesson, question: Question, names: Mapping[str, Names], at: 
         seen = f"gives {value!r}, which is none of the options"
         raise lesson.error((*at, "answer"), seen, "an option's place, from 0")
     return question.model_copy(update={"answer": chosen})
+
+
+def _require_open(lesson: Lesson, question: Question, cases: Cases, at: Path) -> None:
+    """Raise LessonError for a condition that no reader has to reach, or that names an element that is not there."""
+    if question.until is None:
+        return
+    condition = conditions.parse_condition(question.until)
+    for name, case in cases["cases"].items():
+        value = case["metrics"].get(condition.record)
+        if value is None:
+            array = np.asarray(case["arrays"][condition.record]["values"], dtype=object)
+            try:
+                value = _pick(array, condition)
+            except (IndexError, ValueError) as error:
+                raise lesson.error(at, f"{condition.record} has shape {list(array.shape)}: {error}",
+                                   "one number of it") from None  # fmt: skip
+        if isinstance(value, int | float) and condition.holds(value):
+            raise lesson.error(at, f"holds in the case {name} already ({_write(float(value))})",
+                               "something that the reader has to reach")  # fmt: skip
+
+
+def _pick(array: np.ndarray[Any, Any], condition: conditions.Condition) -> Any:
+    """The number of a recorded array that a condition is about. Raises IndexError or ValueError where it is none."""
+    if condition.statistic:
+        return statistics.compute_statistic(condition.statistic, array.astype(float))
+    value = array[condition.place] if condition.place is not None else array.reshape(-1)
+    if np.ndim(value) and np.size(value) != 1:
+        raise ValueError("more than one number")
+    return np.ravel(value)[0] if np.ndim(value) else value
 
 
 def _choose(value: Value, options: list[str]) -> str | None:

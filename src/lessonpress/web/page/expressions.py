@@ -30,7 +30,9 @@ def find_misnamed(lesson: Lesson) -> list[LessonError]:
 
     recipe = binding.map_prose(lesson.recipe, (), look)
     for at, question in enumerate(recipe.questions):
-        look(f"{{{{ {question.answer} }}}}", ("questions", at, "answer"))
+        for key, expression in (("answer", question.answer), ("number", question.number)):
+            if expression is not None:
+                look(f"{{{{ {expression} }}}}", ("questions", at, key))
     return mistakes
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lessonpress.revision.manifest_schema import Term
 
 _TAG = re.compile(r"(<[^>]*>)")
-_CLOSED = re.compile(r"<(/?)(a|code|pre|math|h[1-6]|cite)\b")  # no term is marked inside these
+_CLOSED = re.compile(r"<(/?)(a|code|pre|math|h[1-6]|cite|summary)\b")  # no term is marked inside these
 
 
 @dataclass(frozen=True)

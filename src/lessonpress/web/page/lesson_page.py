@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from lessonpress.web import prose
+from lessonpress.web import prose, surroundings
 from lessonpress.web.page import (
     citation,
     example,
+    exercises,
     glossary,
     graphs,
+    lesson_words,
     listing,
     provenance,
     reading,
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A publication: its title, and its address, or nothing where that is not on the web."""
+    """A publication: its title, its address, or nothing where that is not on the web, its number where it is cited."""
 
     title: str
     url: str
+    number: int
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Parts:
     """What was recorded, drawn and published."""
 
     experiment: example.Experiment | None
-    questions: tuple[view_models.Question, ...]
+    questions: tuple[exercises.Question, ...]
     steps: tuple[view_models.Step, ...]
     layers: tuple[view_models.LayerRow, ...]
     nodes: int
@@ -119,9 +122,13 @@ def render_page(
     takes each figure. Files are linked beside the page. Raises LessonError for prose whose TeX cannot be rendered.
     """
     terms = glossary.make_terms(manifest.get("glossary") or [])
-    parts = _make_parts(manifest, recipe, sources, terms, reach or {}, live)
+    sizes = {name: file["bytes"] for name, file in (manifest.get("files") or {}).items()}
+    listed = {name: text for name, text in sources.items() if name != recipe.checks}
+    with surroundings.within(lesson_words.make_surroundings(recipe, sizes, listed)) as around:
+        parts, words = _make_parts(manifest, recipe, sources, terms, reach or {}, live), _make_words(manifest, terms)
     return rendering.render(
-        "lesson.html.jinja", **vars(_make_words(manifest, terms)), **vars(parts),
+        "lesson.html.jinja", **vars(words), **vars(parts), exercises=any(each.is_exercise for each in parts.questions),
+        rich=bool(around.used) or any(each.is_exercise or each.hint for each in parts.questions),
         page_data=_collect_data(manifest, recipe, sources, live, reach or {}),
         graph=graphs.make_graph(graph_svg, folded, pictures or {}),
         own_graphs={case["id"]: graphs.compare_graphs(manifest, case, own_graphs or {})
@@ -129,7 +136,7 @@ def render_page(
         recorded_only=None if live else view_models.explain_recorded_only(manifest),
         partly=view_models.explain_partly(manifest, live, recipe),
         still_figures=_list_still_figures(live),
-        page_script=scripts.make_lesson_script(live, questions=bool(parts.questions)),
+        page_script=scripts.make_lesson_script(live, parts.questions),
         minutes=_estimate_minutes(manifest, parts), verified=_describe_checks(parts),
     )  # fmt: skip
 
@@ -200,7 +207,7 @@ def _make_parts(
     listings = listing.make_listings({name: text for name, text in sources.items() if name != recipe.checks})
     return Parts(
         experiment=example.make_experiment(manifest, recipe, terms, reach, live),
-        questions=view_models.make_questions(recipe),
+        questions=exercises.make_questions(recipe),
         steps=view_models.make_steps(manifest, sources, listings, terms),
         layers=view_models.make_layer_rows(manifest, sources),
         nodes=len(manifest.get("layers") or []),
@@ -247,11 +254,12 @@ def _make_milestone(milestone: PublishedMilestone | None) -> Milestone | None:
         " · ".join(str(value) for value in (milestone.get("kind"), milestone.get("year")) if value),
         Markup(prose.to_inline(milestone.get("name") or "")),
         Markup(prose.to_html(milestone.get("fidelity") or "", where="milestone.fidelity")),
-        tuple(map(_make_paper, milestone.get("papers") or [])),
+        tuple(_make_paper(paper, at) for at, paper in enumerate(milestone.get("papers") or [], start=1)),
     )
 
 
-def _make_paper(paper: PublishedPaper) -> Paper:
+def _make_paper(paper: PublishedPaper, number: int) -> Paper:
     """A paper's title and address; what is no web address is shown without a link."""
     url = paper.get("url") or ""
-    return Paper(prose.to_text(paper.get("title") or url), url if prose.is_web_address(url) else "")
+    title = prose.to_text(paper.get("title") or url)
+    return Paper(title, url if prose.is_web_address(url) else "", number if paper.get("key") else 0)

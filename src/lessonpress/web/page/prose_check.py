@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel
-
 from lessonpress.core.errors import LessonError
 from lessonpress.lesson.reader import Lesson
-from lessonpress.lesson.recipe import Axis, Control, Paper
-from lessonpress.web import prose
-from lessonpress.web.page import binding
-
-Path = tuple[str | int, ...]
-_BLOCKS = frozenset([
-    "description", "limitations", "attribution", "scope", "note", "prompt", "beginner", "expert", "fidelity",
-])  # fmt: skip
-_LINES = frozenset(["title", "question", "license", "curator", "label", "name", "term", "options", "sentence"])
-_WORDS = (Axis, Control, Paper)  # their texts are shown as words, with TeX left as it is typed
+from lessonpress.web import prose, surroundings
+from lessonpress.web.page import binding, lesson_words
 
 
 def find_unreadable(lesson: Lesson, sentences: Sequence[tuple[str, str]] = ()) -> list[LessonError]:
@@ -25,10 +15,16 @@ def find_unreadable(lesson: Lesson, sentences: Sequence[tuple[str, str]] = ()) -
 
     Expressions in prose count as numbers, whether their values are known yet or not.
     """
-    texts = [(lesson.error(path, "").where, text, path[-1] in _BLOCKS) for path, text in _list_texts(lesson.recipe, ())]
+    ordered = lesson_words.list_texts(lesson.recipe)
+    texts = [(lesson.error(path, "").where, text, path[-1] in lesson_words.BLOCKS) for path, text in ordered]
     checks = [(where, sentence, False) for where, sentence in sentences]
-    errors = [_find_fault(where, text, block) for where, text, block in [*texts, *checks]]
-    return [error for error in errors if error]
+    sizes = {name: len(data) for name, data in lesson.files.items()}
+    sources = {name: data.decode("utf-8", "replace") for name, data in lesson.files.items()
+               if name.endswith(".py") and name != lesson.recipe.checks}  # fmt: skip
+    with surroundings.within(lesson_words.make_surroundings(lesson.recipe, sizes, sources)):
+        errors = [_find_fault(where, text, block) for where, text, block in [*texts, *checks]]
+    found = [error for error in errors if error]
+    return [*found, *_find_repeated(lesson), *_find_heavy(lesson, sizes)]
 
 
 def _find_fault(where: str, text: str, block: bool) -> LessonError | None:
@@ -39,15 +35,22 @@ def _find_fault(where: str, text: str, block: bool) -> LessonError | None:
     return None
 
 
-def _list_texts(node: BaseModel, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every text of a record that is Markdown, with its place."""
-    if isinstance(node, _WORDS):
-        return
-    for name, field in type(node).model_fields.items():
-        value, here = getattr(node, name), (*path, field.alias or name)
-        for item, at in zip(value, range(len(value)), strict=True) if isinstance(value, list) else [(value, None)]:
-            place = here if at is None else (*here, at)
-            if isinstance(item, BaseModel):
-                yield from _list_texts(item, place)
-            elif isinstance(item, str) and name in _BLOCKS | _LINES:
-                yield place, item
+def _find_repeated(lesson: Lesson) -> Iterator[LessonError]:
+    """Labels that stand behind more than one equation or figure."""
+    seen: set[str] = set()
+    for path, text in lesson_words.list_ordered(lesson.recipe):
+        for label in prose.find_labels(text):
+            if label in seen:
+                yield lesson.error(path, f"the label {label} stands twice", "a name of its own for each")
+            seen.add(label)
+
+
+def _find_heavy(lesson: Lesson, sizes: dict[str, int]) -> Iterator[LessonError]:
+    """Images that are together more than a page should load, at the first one that passes the bound."""
+    shown: dict[str, int] = {}
+    for path, text in lesson_words.list_ordered(lesson.recipe):
+        before = sum(shown.values())
+        shown |= {name: sizes.get(name, 0) for name in prose.find_images(text)}
+        if before <= surroundings.MAX_IMAGES < sum(shown.values()):
+            yield lesson.error(path, f"the images of this lesson have {sum(shown.values()):,} bytes together",
+                               f"at most {surroundings.MAX_IMAGES:,}", "Make some smaller.")  # fmt: skip

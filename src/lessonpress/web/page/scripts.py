@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from lessonpress.core import script_modules
 from lessonpress.replay.operations import script
-from lessonpress.web.page import rendering
+from lessonpress.web.page import exercises, rendering
 
 if TYPE_CHECKING:
+    from lessonpress.web.page.exercises import Question
     from lessonpress.web.page.page_data import Live
 
 
-def make_lesson_script(live: Live | None, *, questions: bool) -> Markup:
+def make_lesson_script(live: Live | None, questions: Sequence[Question] = ()) -> Markup:
     """The one script of a lesson's page; `live` is the page's program with its numbers, or None."""
     entries = [*list_figure_kinds(), *(_list_live_entries(live) if live else ["recorded"])]
-    entries += ["predict"] if questions else []
+    entries += ["predict"] if any(not each.is_exercise for each in questions) else []
+    entries += ["exercise"] if any(each.is_exercise for each in questions) else []
     entries += ["console"] if live else []
-    return rendering.make_script(*join_scripts(entries, live))
+    return rendering.make_script(*join_scripts(entries, live, exercises.list_statistics(questions)))
 
 
 def _list_live_entries(live: Live) -> Iterator[str]:
@@ -38,11 +40,14 @@ def list_figure_kinds() -> list[str]:
     return sorted(f"figure_kinds/{path.stem}" for path in script_modules.page_module("figure_kinds/x").parent.iterdir())
 
 
-def join_scripts(entries: list[str], live: Live | None) -> list[str]:
-    """The texts of some of templates/script/ with all that they import, and what the page's program computes with."""
+def join_scripts(entries: list[str], live: Live | None, statistics: Set[str] = frozenset()) -> list[str]:
+    """The texts of some of templates/script/ with all that they import, and what the page's program computes with.
+
+    `statistics` are further ones that a script needs, by name.
+    """
     return script_modules.join_modules(
         map(script_modules.page_module, entries),
-        wanted=_list_needed(live) if live else (),
+        wanted=sorted({*(_list_needed(live) if live else ()), *(f"STATISTICS.{name}" for name in statistics)}),
         libraries=[*script.kernel_files(), *script.explanation_files()] if live else (),
     )
 

@@ -50,16 +50,6 @@ class Step:
     opening: bool
 
 
-@dataclass(frozen=True)
-class Question:
-    """A prediction to make first: its words, its options with the right one's place, and the answer."""
-
-    prompt: Markup
-    options: tuple[Markup, ...]
-    right: int
-    answer: Markup
-
-
 LONGEST = 300  # characters of a reason
 
 
@@ -210,19 +200,6 @@ def make_steps(
             step["id"] == manifest.get("openingStep"),
         )
         for step in manifest.get("steps") or []
-    )
-
-
-def make_questions(recipe: Recipe) -> tuple[Question, ...]:
-    """The questions of a recipe whose answers are computed already."""
-    return tuple(
-        Question(
-            Markup(prose.to_html(each.prompt, where=f"question {each.id}: prompt")),
-            tuple(Markup(prose.to_inline(option, where=f"question {each.id}: option")) for option in each.options),
-            each.options.index(each.answer) if each.answer in each.options else -1,
-            Markup(prose.to_inline(each.answer, where=f"question {each.id}: answer")),
-        )
-        for each in recipe.questions
     )
 
 
