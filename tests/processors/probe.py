@@ -357,17 +357,17 @@ def matrices() -> Named:
 
 def lessons(asked: Mapping[str, Any]) -> Named:
     """Everything that each lesson computes: every recorded tensor of every run, by its digest, and its own metrics."""
-    for slug, told in asked.items():
-        capture = run.run_plan(told["plan"], told["folder"])
+    for slug, request in asked.items():
+        capture = run.run_plan(request["plan"], request["folder"])
         for name, one in capture["runs"].items():
             shas = "".join(value["blob"] for value in one["values"])
             yield f"{slug} {name}/digest", np.frombuffer(hashlib.sha256(shas.encode()).digest(), np.uint8)
             runs = recorded.Runs(capture)
-            for cut in told["plan"]["record"] if one["kind"] == "case" else ():
+            for cut in request["plan"]["record"] if one["kind"] == "case" else ():
                 array = recorded.select(runs[name][cut["tensor"]], cut["select"], cut["reshape"])
                 yield f"{slug} {name} {cut['id']}/{array.dtype}", array
-        if task := metrics_task(told["plan"]):
-            for metric in judge.judge(capture, told["folder"], task)["metrics"]:
+        if task := metrics_task(request["plan"]):
+            for metric in judge.judge(capture, request["folder"], task)["metrics"]:
                 yield f"{slug} {metric['run']} {metric['id']}/metric", np.array(float(metric["value"]))
 
 
@@ -393,9 +393,9 @@ def metrics_task(plan: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def trainings(asked: Mapping[str, Any]) -> Named:
     """The weights that each lesson's training ends with."""
-    for slug, told in asked.items():
-        if told["plan"]["prepare"]:
-            made = training.train(told["plan"], told["folder"], lambda _: None)
+    for slug, request in asked.items():
+        if request["plan"]["prepare"]:
+            made = training.train(request["plan"], request["folder"], lambda _: None)
             for entry in made["kept"]:
                 shas = "".join(tensor["blob"] for tensor in entry["tensors"].values())
                 yield f"{slug} {entry['name']}/digest", np.frombuffer(hashlib.sha256(shas.encode()).digest(), np.uint8)

@@ -1,11 +1,12 @@
 """A repository of somebody's own: an installed wheel, `lessonpress init`, and the commands that its README names."""
 
+import email
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from lessonpress import __version__
 from lessonpress.authoring import repository
+from tests.workflow import environments
 
 pytestmark = pytest.mark.workflow
 
@@ -72,24 +74,16 @@ def built(project: Path, to: Path) -> Path:
     return wheel
 
 
-def linked(source: str, to: str) -> None:
-    """Give a file a second name, or copy it where that cannot be."""
-    try:
-        os.link(source, to)
-    except OSError:
-        shutil.copy2(source, to)
-
-
 def environment(folder: Path, wheel: Path) -> Path:
     """The Python of a new environment with our dependencies, and with lessonpress from a wheel only.
 
     The dependencies are this environment's own files under a second name: what is fresh here is lessonpress.
     """
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=300)
-    [packages] = folder.glob("lib/python*/site-packages")
-    shutil.copytree(sysconfig.get_path("purelib"), packages, copy_function=linked, dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("*lessonpress*"))  # fmt: skip
-    python = folder / "bin" / "python"
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        described = email.message_from_bytes(archive.read(name))
+    needed = [each for each in described.get_all("Requires-Dist", []) if "extra ==" not in each]
+    python = environments.make(folder, [*needed, "pip"])
     command = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([python, *command], check=True, capture_output=True, timeout=300)
     return python
