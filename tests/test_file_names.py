@@ -83,7 +83,7 @@ def test_a_lesson_behind_a_link_is_refused(tmp_path: Path) -> None:
         reader.read(tmp_path / "echo")
 
 
-def test_a_recipe_that_is_a_link_to_itself_is_told(tmp_path: Path) -> None:
+def test_a_recipe_that_is_a_link_to_itself_is_reported(tmp_path: Path) -> None:
     """Its folder is a lesson's, so its mistake is reported; it does not vanish from the list."""
     (tmp_path / "echo").mkdir()
     (tmp_path / "echo" / "lesson.yaml").symlink_to("lesson.yaml")

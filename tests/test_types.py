@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SLIPS = '''\
 from lessonpress.build import code_digest, steps
 from lessonpress.build.lesson_build import LessonBuild

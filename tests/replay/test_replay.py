@@ -372,7 +372,7 @@ def uncovered(body: str, *, mode: str = "eval", head: str = "") -> tuple[str, ..
     return built(captured(simple(body, head), {"x": [2, 4]}, mode=mode)).certificate.uncovered
 
 
-def test_only_the_root_cause_is_told() -> None:
+def test_only_the_root_cause_is_reported() -> None:
     """An operation that pages do not know is named once; what reads from it is not repeated, and not named."""
     body = "y = torch.special.erfinv(x.tanh())\nz = x + 1\nreturn y * 2 + z[0, 0], z"
     capture = captured(simple(body), {"x": [2, 4]})
