@@ -338,7 +338,7 @@ def test_a_run_may_be_killed_at_any_moment(edited: Site, tmp_path: Path) -> None
         assert sum(pool.map(tried, range(CHAIN))) > CHAIN / 2  # else it was killed when all was done
 
 
-@pytest.mark.parametrize("command", tiers.some(steps.STEPS, 2))
+@pytest.mark.parametrize("command", tiers.some(steps.STEPS, 4))
 def test_a_step_may_be_killed_anywhere(edited: Site, tmp_path: Path, command: str) -> None:
     """After SIGKILL at any call that a typed step makes below work/, the next plain run finishes."""
     house = fresh(edited, tmp_path / "before")
@@ -365,7 +365,7 @@ def test_a_refusing_disk_is_one_clear_message(
         p for p in every[:-6] if p.call in ("write", "fsync") or (p.named and p.call in ("openat", "mkdir", "rename"))
     ]
     failed = 0
-    tried = chosen(refused, tiers.amount(6, 9))
+    tried = chosen(refused, tiers.amount(4, 9))
     for at, point in enumerate(tried):
         house = fresh(given, tmp_path / f"refused-{at}")
         done = strace(house.folder, "-o", os.devnull, "-e", f"trace={point.call}",

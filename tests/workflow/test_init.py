@@ -15,6 +15,7 @@ import pytest
 
 from lessonpress import __version__
 from lessonpress.authoring import repository
+from tests import tiers
 from tests.workflow import environments
 
 pytestmark = pytest.mark.workflow
@@ -166,7 +167,7 @@ MISTAKES: dict[str, tuple[str, Callable[[str], str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("mistake", tiers.some(MISTAKES, len(MISTAKES)))
 def test_a_mistake_is_reported_at_its_line(mistake: str, another: Owner) -> None:
     """Files are named as they lie in the owner's repository, and nothing is published."""
     file, spoil, message = MISTAKES[mistake]
@@ -195,7 +196,6 @@ def test_a_later_lessonpress_publishes_beside_what_an_earlier_one_did(
     another: Owner, tmp_path: Path, project: Path
 ) -> None:
     """After an upgrade verify names both versions; publishing adds a revision and keeps the old one's bytes."""
-    another.snakemake()
     (tmp_path / "later").mkdir()
     upgraded = Owner(environment(tmp_path / "venv", later(project, tmp_path / "later")), another.folder)
     done = upgraded.python_m("snakemake", "--cores", "1", "verify")
