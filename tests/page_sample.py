@@ -110,7 +110,7 @@ _MANIFEST: dict[str, Any] = {
         "kind": "matrices",
         "title": "Two places",
         "description": "The same words, twice.",
-        "control": {"input": "words", "label": "Room", "range": [-1, 1]},
+        "control": {"input": "words", "label": "Space", "range": [-1, 1]},
         "cases": [
             _case("quiet", [[0.125, -0.5], [0.0, 0.25], [1.0, -1.0]], [0.25, 0.5, 0.25]),
             _case("loud", [[0.125, -0.5], [0.0, 0.25], [1.0, -1.0]], [0.12345678901234567, 0.75, 0.125]),

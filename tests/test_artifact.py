@@ -57,7 +57,7 @@ def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mistake", [MISTAKE, LessonError("a", "b"), WrongUsage("a", "b\nc", "", "d")])
 def test_mistakes_are_kept_in_their_parts(tmp_path: Path, mistake: LessonError) -> None:
-    """Told later, by another process, they are the same words."""
+    """Read later, by another process, they are the same words."""
     whole = artifact.read(written(tmp_path, mistakes=(mistake, MISTAKE)))
     assert whole
     with pytest.raises(LessonErrors) as caught:

@@ -23,6 +23,7 @@ from tests import tiny
 pytest.importorskip("sigstore")
 from tests.sigstore_service import IDENTITY, ISSUER, Service, make_key, sign, text
 
+pytestmark = pytest.mark.slow
 SLUG = "echo"
 
 

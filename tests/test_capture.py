@@ -318,7 +318,7 @@ def test_deep_structures_are_refused() -> None:
     ],
 )
 def test_only_strict_json_is_read(line: bytes) -> None:
-    """Doubled keys, numbers that are none, half characters, endless brackets: Malformed, never a crash."""
+    """Doubled keys, numbers that are not finite, half characters, endless brackets: Malformed, never a crash."""
     with pytest.raises(capture.Malformed, match="no strict JSON"):
         capture.loads(line)
 

@@ -165,7 +165,7 @@ def test_anything_but_one_line_is_no_answer(
     assert "it printed: some words" in caught.value.message()
 
 
-def test_a_limit_is_told_with_its_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_is_reported_with_its_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which limit, how much it is, and where it is raised."""
     with pytest.raises(LessonError, match=r"it passed the time limit of 60 s.*config\.yaml"):
         asked(tmp_path, monkeypatch, limit="wall_seconds")

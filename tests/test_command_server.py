@@ -28,7 +28,8 @@ from lessonpress.cli import command_client, command_server
 from lessonpress.core import variables
 from lessonpress.sandbox import process_tree
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")]  # fmt: skip
 
 PATIENCE = 30.0  # seconds; everything here takes a fraction of one on an idle machine
 CLIENT = code_digest.PACKAGE / "cli" / "command_client.py"

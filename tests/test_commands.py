@@ -21,6 +21,7 @@ from lessonpress.core import atomic_io, canonical_json, variables
 from lessonpress.core.errors import LessonError, RetryableError
 from lessonpress.core.settings import Config
 from lessonpress.publishing import publish, verify
+from lessonpress.publishing.verdict import IDENTICAL, Verdict
 from lessonpress.revision import history
 from tests import tiny
 
@@ -338,9 +339,9 @@ def test_verdicts_go_into_files_and_reports(typed: Typed, monkeypatch: pytest.Mo
     tiny.write(Path("lessons") / "other")
     asked: list[str] = []
 
-    def verdict(config: Config, slug: str) -> verify.Verdict:
+    def verdict(config: Config, slug: str) -> Verdict:
         asked.append(slug)
-        return verify.Verdict(slug, verify.IDENTICAL, "1" * 16, "byte for byte", numbers={"a": 1}, seconds=2.0)
+        return Verdict(slug, IDENTICAL, "1" * 16, "byte for byte", numbers={"a": 1}, seconds=2.0)
 
     monkeypatch.setattr(verify, "verify_lesson", verdict)
     for name in ("earlier/echo.json", "0a/kept.txt"):
@@ -360,8 +361,7 @@ def test_verdicts_go_into_files_and_reports(typed: Typed, monkeypatch: pytest.Mo
 
 def test_a_report_of_any_folder_removes_nothing_but_verdicts(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever folder somebody names, its neighbours are none of the command's business."""
-    same = verify.IDENTICAL
-    monkeypatch.setattr(verify, "verify_lesson", lambda config, slug: verify.Verdict(slug, same, "1" * 16, "same"))
+    monkeypatch.setattr(verify, "verify_lesson", lambda config, slug: Verdict(slug, IDENTICAL, "1" * 16, "same"))
     assert typed("report", "work")[0] == 0
     assert Path("lessons", SLUG, "lesson.yaml").exists()
 

@@ -12,7 +12,7 @@ import pytest
 
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import committed, doctor, lost_history, prune, site, verify
+from lessonpress.publishing import committed, doctor, lost_history, prune, site, verify_reports
 from lessonpress.revision import history
 from tests import tiny
 
@@ -213,7 +213,7 @@ def test_a_shallow_clone_says_what_it_cannot_know(house: Config, tmp_path: Path)
     assert "shallow" in committed.explain_shallow(Path(clone.results))
     assert "fetch-depth: 0" in committed.explain_shallow(Path(clone.results))
     unknown = committed.explain_shallow(Path(clone.results))
-    assert verify.format_markdown([], [], unknown).endswith(f"\n\n{unknown}\n")  # on a job's page too
+    assert verify_reports.format_markdown([], [], unknown).endswith(f"\n\n{unknown}\n")  # on a job's page too
 
 
 def stage(config: Config) -> None:

@@ -125,7 +125,7 @@ def test_the_server_listens_to_this_machine_alone(site: dev_server.Server) -> No
     assert urllib.request.urlopen(site.address(), timeout=5).read() == b"front"
 
 
-def test_a_taken_port_is_told_with_what_to_type(site: dev_server.Server, tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_with_what_to_type(site: dev_server.Server, tmp_path: Path) -> None:
     """Two previews side by side need two ports."""
     with pytest.raises(LessonError) as caught:
         dev_server.open_site(tmp_path / "results", site.server_port)
@@ -134,7 +134,7 @@ def test_a_taken_port_is_told_with_what_to_type(site: dev_server.Server, tmp_pat
         f"127.0.0.1:{port}: another program uses this port. Type --port {port + 1}, or --port 0 for any free one.")
 
 
-def test_a_port_that_the_system_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_the_system_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Below 1024 it may not be had by everybody."""
 
     def refuse(*_: object) -> None:
@@ -148,7 +148,7 @@ def test_a_port_that_the_system_refuses_is_told(tmp_path: Path, monkeypatch: pyt
         "127.0.0.1:80: the system refuses: Permission denied. Type --port 8000, or --port 0 for any free one.")
 
 
-def test_an_empty_site_is_told_with_what_to_type(tmp_path: Path) -> None:
+def test_an_empty_site_is_reported_with_what_to_type(tmp_path: Path) -> None:
     """Before the first publication there is nothing to see."""
     with pytest.raises(LessonError, match="nothing is published here"):
         dev_server.open_site(tmp_path, 0)

@@ -47,7 +47,7 @@ def test_only_a_lessons_own_mistake_stays_until_its_files_change(error: LessonEr
 
 
 def test_wrong_usage_stays_wrong_usage() -> None:
-    """Told together with other mistakes, and on the way from one process to another, the exit code is kept."""
+    """Reported together with other mistakes, and on the way from one process to another, the exit code is kept."""
     usage, mistake = WrongUsage("a", "no such lesson"), LessonError("b", "wrong")
     assert (mistake.code, usage.code) == (1, 2)
     assert (LessonErrors([mistake]).code, LessonErrors([mistake, usage]).code) == (1, 2)

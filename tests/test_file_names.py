@@ -83,8 +83,8 @@ def test_a_lesson_behind_a_link_is_refused(tmp_path: Path) -> None:
         reader.read(tmp_path / "echo")
 
 
-def test_a_recipe_that_is_a_link_to_itself_is_told(tmp_path: Path) -> None:
-    """Its folder is a lesson's, so its mistake is told; it does not vanish from the list."""
+def test_a_recipe_that_is_a_link_to_itself_is_reported(tmp_path: Path) -> None:
+    """Its folder is a lesson's, so its mistake is reported; it does not vanish from the list."""
     (tmp_path / "echo").mkdir()
     (tmp_path / "echo" / "lesson.yaml").symlink_to("lesson.yaml")
     assert lesson_files.slugs(tmp_path) == ["echo"]
@@ -94,7 +94,7 @@ def test_a_recipe_that_is_a_link_to_itself_is_told(tmp_path: Path) -> None:
 
 def write_odd_lessons(lessons: Path) -> dict[str, str]:
     """One lesson for each odd name, and what its mistake must say."""
-    told = {}
+    messages = {}
     for number, (name, words) in enumerate((
         (os.fsdecode(b"a\xff.py"), "the file's name holds"), ("con.txt", "device"), ("a:b", "the file's name holds"),
         ("Run.py", "a published file has this name"), ("{slug}.py", ""), ("self", "link"),
@@ -105,12 +105,12 @@ def write_odd_lessons(lessons: Path) -> dict[str, str]:
         else:
             (folder / name).write_text("x = 1\n", encoding="utf-8")
         if words:
-            told[folder.name] = words
+            messages[folder.name] = words
     tiny.write(lessons.parent / "elsewhere" / "linked", recipe=tiny.RECIPE.replace("slug: echo", "slug: linked"))
     (lessons / "linked").symlink_to(lessons.parent / "elsewhere" / "linked")
     (lessons / "looped").symlink_to("looped")
     tiny.write(lessons / os.fsdecode(b"bad\xff"))
-    return {**told, "linked": "the lesson's folder is a link"}
+    return {**messages, "linked": "the lesson's folder is a link"}
 
 
 def test_the_rules_can_be_read_whatever_files_are_called(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -69,14 +70,20 @@ def imports_of(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Read a Python file of ours, once."""
+    return ast.parse(file.read_text("utf-8"), filename=str(file))
+
+
+@cache
 def package_imports() -> list[tuple[Path, str, int, str]]:
     """List (file, its package, line, imported module) of the whole package."""
     found = []
     for file in sorted(PACKAGE.rglob("*.py")):
         module = module_of(file)
         package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-        tree = ast.parse(file.read_text("utf-8"), filename=str(file))
-        found += [(file, package_of(module), line, name) for line, name in imports_of(tree, package)]
+        found += [(file, package_of(module), line, name) for line, name in imports_of(parsed(file), package)]
     return found
 
 
@@ -145,7 +152,7 @@ def test_no_imports_run_in_a_circle() -> None:
     graph: dict[str, set[str]] = {module: set() for module in known}
     for module, file in known.items():
         package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-        for _, name in imports_of(ast.parse(file.read_text("utf-8")), package):
+        for _, name in imports_of(parsed(file), package):
             target = name if name in known else name.rpartition(".")[0]
             if target in known and target != module and module != "lessonpress":
                 graph[module].add(target)
@@ -160,7 +167,7 @@ def test_imports_are_absolute() -> None:
     wrong = [
         where(file, node.lineno)
         for file in sorted(PACKAGE.rglob("*.py")) if "worker" not in file.parts
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.ImportFrom) and node.level
     ]  # fmt: skip
     assert wrong == []
@@ -174,7 +181,7 @@ def test_nothing_is_imported_by_a_name_in_a_string() -> None:
     wrong = [
         where(file, node.lineno)
         for file in sorted(PACKAGE.rglob("*.py")) if "worker" not in file.parts
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.Attribute) and node.attr == "import_module"
         and file != OPERATIONS / "__init__.py"
     ]  # fmt: skip
@@ -311,7 +318,7 @@ def lesson_names(lessons: Path) -> dict[str, str]:
 
 def is_readable(file: Path) -> bool:
     """Tell whether a file is text that we wrote."""
-    return file.is_file() and file.suffix in TEXT and "__pycache__" not in file.parts
+    return file.is_file() and file.suffix in TEXT and not {"__pycache__", ".ruff_cache"}.intersection(file.parts)
 
 
 def searched_files() -> Iterator[Path]:
@@ -354,7 +361,8 @@ PRIVATE = re.compile(
     r"(?<![A-Za-z])(_?told(?! apart)(?![A-Za-z])|[Rr]ooms?(?![A-Za-z])|toothless(?![A-Za-z]))|def (of)\("
     r"|\b(bury|buried|hangs? on|numbers? that (?:is|are) none)\b"
 )
-WRITTEN = ("src", "workflow", "profiles", "scripts", "benchmarks", "Snakefile", "docs", "README.md")
+WRITTEN = ("src", "tests", "templates", "workflow", "profiles", "scripts", "benchmarks", ".github", "Snakefile", "docs",
+           "README.md", "SECURITY.md")  # fmt: skip
 
 
 def private_words(text: str) -> list[str]:
@@ -379,7 +387,7 @@ def test_words_are_the_fields() -> None:
     wrong = [
         f"{where(file, number)}: {', '.join(words)}"
         for file in searched_files()
-        if file.relative_to(PROJECT).parts[0] in WRITTEN and file.suffix != ".js"
+        if file.relative_to(PROJECT).parts[0] in WRITTEN and file != Path(__file__)
         if "decisions" not in file.parts  # what was decided then, in the words of then
         for number, line in enumerate(file.read_text("utf-8", "replace").splitlines(), start=1)
         if (words := private_words(line))
@@ -428,7 +436,7 @@ def test_records_have_types() -> None:
     wrong = [
         f"{where(file, line)}: {name}({given})"
         for file in sorted(PACKAGE.rglob("*.py"))
-        for line, name, given in loose_parameters(ast.parse(file.read_text("utf-8")))
+        for line, name, given in loose_parameters(parsed(file))
         if (file.name, given) not in FREE
     ]
     assert not wrong, lines(wrong)

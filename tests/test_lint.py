@@ -197,7 +197,7 @@ def test_every_call_that_no_seed_decides_is_pointed_out(tmp_path: Path, call: st
 
 
 @pytest.mark.parametrize("takes", ["y, /", "*all", "**all", "y, *, x", "x, y=1"])
-def test_a_name_that_cannot_be_told_otherwise_is_no_doubt(tmp_path: Path, takes: str) -> None:
+def test_a_name_that_cannot_be_known_otherwise_is_no_doubt(tmp_path: Path, takes: str) -> None:
     """Parameters without a name to call them by are filled in order, and that is how it is meant."""
     report = linted(tmp_path, "model", "(self, x)", f"(self, {takes})")
     assert "passed by its position" not in report
@@ -241,7 +241,7 @@ def test_a_file_called_like_an_installed_package_is_a_mistake(tmp_path: Path) ->
     assert "model.py:1: pandas is the lesson's own and also a package that is installed here" in report
 
 
-def test_several_mistakes_are_told_together(tmp_path: Path) -> None:
+def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     """A curator mends all of them in one go."""
     report = linted(tmp_path, model="import pandas\nimport scipy\n" + MODEL.replace("Echo", "Other"))
     assert len(report.splitlines()) == 3
@@ -336,7 +336,7 @@ EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_expression_that_no_run_can_fill_is_told(tmp_path: Path, expression: str) -> None:
+def test_an_expression_that_no_run_can_fill_is_reported(tmp_path: Path, expression: str) -> None:
     """Cases, records and filters are known before anything is run."""
     report = linted(tmp_path, "recipe", "{{ one.all | max }}", expression)
     assert report.startswith("echo/lesson.yaml:4: description: {{ ")
@@ -375,7 +375,7 @@ YAML = {
 
 
 @pytest.mark.parametrize("mistake", YAML)
-def test_what_is_no_yaml_is_told_with_its_usual_cause(tmp_path: Path, mistake: str) -> None:
+def test_what_is_no_yaml_is_reported_with_its_usual_cause(tmp_path: Path, mistake: str) -> None:
     """The line where it is, and what to type instead."""
     old, new, line, fix = YAML[mistake]
     report = linted(tmp_path, "recipe", old, new)
@@ -383,7 +383,7 @@ def test_what_is_no_yaml_is_told_with_its_usual_cause(tmp_path: Path, mistake: s
     assert fix in report
 
 
-def test_a_lesson_that_is_not_there_is_told_with_what_to_type(tmp_path: Path) -> None:
+def test_a_lesson_that_is_not_there_is_reported_with_what_to_type(tmp_path: Path) -> None:
     """A slip of the pen, a lesson that was never begun, a recipe under another ending."""
     tiny.write(tmp_path / "echo", **GOOD)
     (tmp_path / "other").mkdir()

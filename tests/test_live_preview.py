@@ -100,7 +100,7 @@ def test_the_page_is_served_with_the_script_and_stays_as_it_is(
     assert served.replace(re.findall(r"<script data-build.*?</script>\n", served, re.DOTALL)[0], "") != served
 
 
-def test_a_page_is_told_at_once_and_at_every_change(server: dev_server.Server, live: live_preview.Live) -> None:
+def test_a_page_learns_at_once_and_at_every_change(server: dev_server.Server, live: live_preview.Live) -> None:
     """A mistake, a new page, and that all is well again."""
     answer = get(server, live_preview.EVENTS)
     assert answer.getheader("Content-Type") == "text/event-stream"

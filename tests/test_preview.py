@@ -99,7 +99,7 @@ def test_a_missing_lesson_is_reported_with_the_nearest_name(project: Path, path:
     ("expression", "message"),
     [("nobody.sum", "names no case: nobody; cases: one, two"), ("one.nothing", "names no record: nothing; recorded: ")],
 )
-def test_a_wrong_expression_is_told_as_lint_tells_it(
+def test_a_wrong_expression_is_reported_as_lint_tells_it(
     project: Path, monkeypatch: pytest.MonkeyPatch, expression: str, message: str
 ) -> None:
     """Before anything runs, at the recipe's line, in words about the lesson and not about what evaluates it."""

@@ -90,7 +90,7 @@ def test_the_whole_recipe_renders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_every_text_is_told_at_its_line(tmp_path: Path, word: str) -> None:
+def test_every_text_is_reported_at_its_line(tmp_path: Path, word: str) -> None:
     """Lint and render say the same: file, line, key, and what is wrong with the maths."""
     recipe = RECIPE.replace(f" {word}\n", " Here $\\nix$.\n")
     lesson = reader.read(tiny.write(tmp_path / "lessons" / "echo", recipe=recipe, checks=tiny.CHECKS))
@@ -104,14 +104,14 @@ def test_every_text_is_told_at_its_line(tmp_path: Path, word: str) -> None:
     assert caught.value.message() == error.message()
 
 
-def test_a_checks_sentence_is_told_at_its_line(tmp_path: Path) -> None:
+def test_a_checks_sentence_is_reported_at_its_line(tmp_path: Path) -> None:
     """Its words stand in the checks' file."""
     with pytest.raises(LessonError) as caught:
         rendered(tmp_path, RECIPE, sentence="So $\\nix$.")
     assert caught.value.where.endswith("lessons/echo/checks.py:7: check_it")
 
 
-def test_several_texts_are_told_together(tmp_path: Path) -> None:
+def test_several_texts_are_reported_together(tmp_path: Path) -> None:
     """A curator mends all of them in one go."""
     with pytest.raises(LessonError) as caught:
         rendered(tmp_path, RECIPE.replace(" NOTE\n", " $\\nix$\n").replace(" STORY\n", " $\\nay$\n"))

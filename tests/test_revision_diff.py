@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessonpress.publishing.diff_view import merge_layers
-from lessonpress.revision import revision_diff
-from lessonpress.revision.revision_diff import GraphDiff
+from lessonpress.revision import edits, graph_diff, revision_diff
+from lessonpress.revision.graph_diff import GraphDiff
 
 LEAF = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
 TREE = st.recursive(
@@ -19,7 +19,7 @@ TREE = st.recursive(
 @given(TREE)
 def test_nothing_differs_from_itself(value: Any) -> None:
     """Equal values have no edits."""
-    assert revision_diff.list_edits(value, value) == ()
+    assert edits.list_edits(value, value) == ()
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,21 @@ def test_nothing_differs_from_itself(value: Any) -> None:
 )
 def test_every_edit_is_named_by_its_path(old: Any, new: Any, words: list[str]) -> None:
     """Lists whose entries have ids are compared by them, so that an insertion is one edit."""
-    assert [edit.words() for edit in revision_diff.list_edits(old, new)] == words
+    assert [edit.words() for edit in edits.list_edits(old, new)] == words
 
 
 def test_long_texts_are_cut_around_what_differs() -> None:
     """Two paragraphs that begin and end alike are shown where they do not."""
     before, after = "the same words " * 40, " and so on to the end" * 40
-    [edit] = revision_diff.list_edits({"note": f"{before}red{after}"}, {"note": f"{before}green{after}"})
+    [edit] = edits.list_edits({"note": f"{before}red{after}"}, {"note": f"{before}green{after}"})
     assert (edit.old[0], edit.old[-1], edit.new[0], edit.new[-1]) == ("…", "…", "…", "…")
     assert "red" in edit.old
     assert "green" in edit.new
     assert max(len(edit.old), len(edit.new)) <= 202
-    [edit] = revision_diff.list_edits(before, before + "more")
+    [edit] = edits.list_edits(before, before + "more")
     assert edit.new.endswith("same words more")
     assert edit.old.endswith("same words ")
-    [edit] = revision_diff.list_edits("x" * 900, "y" * 900)
+    [edit] = edits.list_edits("x" * 900, "y" * 900)
     assert edit.old == "x" * 200 + "…"
 
 
@@ -68,17 +68,17 @@ def test_a_graph_is_compared_without_its_places() -> None:
     """A layer that only stands in another line is the same; ids of connections say nothing."""
     old = {"layers": [layer("a", source={"line": 1}, called=[{"line": 2}])], "connections": [wire("a", "a")]}
     new = {"layers": [layer("a", source={"line": 9}, called=[])], "connections": [wire("a", "a", id="edge-7")]}
-    assert revision_diff.compare_graphs(old, new).same()
-    assert revision_diff.compare_graphs(old, new).words() == "unchanged"
+    assert graph_diff.compare_graphs(old, new).same()
+    assert graph_diff.compare_graphs(old, new).words() == "unchanged"
 
 
 def test_what_came_went_and_changed() -> None:
     """Each layer by its id, each connection by its ends, as often as it is there."""
     old = {"layers": [layer("a"), layer("b")], "connections": [wire("a", "b"), wire("a", "b")]}
     new = {"layers": [layer("a", op="torch.sub"), layer("c")], "connections": [wire("a", "b"), wire("a", "c")]}
-    graph = revision_diff.compare_graphs(old, new)
+    graph = graph_diff.compare_graphs(old, new)
     assert (graph.added, graph.removed) == (("c",), ("b",))
-    assert {name: [e.words() for e in edits] for name, edits in (graph.changed or {}).items()} == {
+    assert {name: [e.words() for e in changed] for name, changed in (graph.changed or {}).items()} == {
         "a": ["op: torch.add → torch.sub"]
     }
     assert (graph.connections_added, graph.connections_removed) == (("a → c.input",), ("a → b.input",))

@@ -281,7 +281,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("given", SETTINGS)
-def test_commands_are_told_what_config_yaml_does_not_say(given: str) -> None:
+def test_commands_learn_what_config_yaml_does_not_say(given: str) -> None:
     """Nothing where it says all; what is given makes the same settings of it again."""
     wanted, text = SETTINGS[given]
     assert rule_inputs.make_options(wanted, {}) == text
@@ -307,7 +307,7 @@ def test_a_larger_workflow_has_a_section_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [{"lesons": "x"}, {"limits": {"wall_seconds": "soon"}}, {"work": "results"}])
-def test_wrong_settings_are_told_where_they_stand(
+def test_wrong_settings_are_reported_where_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
     """At the line of config.yaml, or as what was typed."""
@@ -333,7 +333,7 @@ def test_a_modules_folders_lie_below_its_prefix(tmp_path: Path, monkeypatch: pyt
     assert one.site == f"work/site/{one.digest}.json"
 
 
-def test_files_of_the_site_are_told_from_other_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_the_site_are_kept_apart_from_other_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However they are spelled; a folder that only begins alike is none of them."""
     monkeypatch.chdir(tmp_path)
     inside = ["results", "results/", "results/index.html", "./results/a", "x/../results/a", str(tmp_path / "results/a")]
@@ -344,7 +344,7 @@ def test_files_of_the_site_are_told_from_other_targets(tmp_path: Path, monkeypat
     assert refusal.message().startswith("results/index.html: no rule makes a single file of the published site. All ")
 
 
-def test_steps_that_snakemake_was_told_to_do_again() -> None:
+def test_steps_that_snakemake_was_asked_to_do_again() -> None:
     """By rule (-R, also of a module that renamed it), by file (-f), or all of them (-F)."""
     names = {name: name for name in steps.STEPS}
     renamed = {name: f"ours_{name}" for name in steps.STEPS}

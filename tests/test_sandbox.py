@@ -18,6 +18,8 @@ from lessonpress.core.settings import Isolation, Limits
 from lessonpress.sandbox import bubblewrap, child, pipes, process_tree
 from lessonpress.worker import confine, kernel, landlock
 
+pytestmark = pytest.mark.slow  # many processes, and limits that are waited for
+
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mib=1024, answer_mib=1, open_files=32, file_mib=1,
                 scratch_mib=2, printed_mib=4)  # fmt: skip
 BARE = sandbox.Layers(())

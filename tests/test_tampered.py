@@ -19,6 +19,8 @@ from lessonpress.publishing import diff, doctor, prune, publish, site, verify
 from lessonpress.revision import history
 from tests import tiny
 
+pytestmark = pytest.mark.slow
+
 SLUG = "echo"
 WRONG = (None, True, -1.5, "", "../..", "\ud800", "\x1b[31m", [], {}, [1], {"a": 1})
 COMMANDS: dict[str, Callable[[Config], object]] = {

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -85,24 +86,42 @@ def filled(value: str, job: dict[str, str]) -> str:
     return re.sub(r"\$\{\{ *matrix\.(\w+) *\}\}", lambda match: job.get(match[1], ""), value)
 
 
-def collected(project: Path, **around: str) -> set[str]:
-    """The tests that a plain run would take."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=project, env={**os.environ, **around}, capture_output=True, text=True,
+def collected(project: Path, *arguments: str, night: str = "0") -> tuple[set[str], dict[str, set[str]]]:
+    """The tests that a plain run would take, and those that it leaves out, with their marks."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", "tests.left_out"]
+    around = {**os.environ, "LESSONPRESS_NIGHTLY": night}
+    done = subprocess.run([*command, *arguments], cwd=project, env=around, capture_output=True, text=True,
                           timeout=300, check=True)  # fmt: skip
-    return {line for line in done.stdout.splitlines() if "::" in line}
+    lines = done.stdout.splitlines()
+    out = [line.split("\t")[1:] for line in lines if line.startswith("left out\t")]
+    return {line for line in lines if "::" in line and "\t" not in line}, {name: set(marks) for name, *marks in out}
+
+
+def names(nodes: Iterable[str]) -> set[str]:
+    """The functions of tests, without their parameters."""
+    return {node.partition("[")[0] for node in nodes}
+
+
+@pytest.mark.workflow
+def test_the_day_leaves_out_nothing_but_cases_for_the_night(project: Path) -> None:
+    """`make test` tries some cases of every kind; what it leaves out is marked, and no benchmark is among it."""
+    day, left_out = collected(project)
+    night = {name for name, marks in left_out.items() if "nightly" in marks}
+    assert {name for name, marks in left_out.items() if "benchmark" not in marks} == night
+    assert len(night) > 500
+    assert names(night) <= names(day)
 
 
 @pytest.mark.workflow
 def test_the_night_takes_what_the_day_leaves_out(jobs: list[dict[str, str]], project: Path) -> None:
-    """`make test` tries some cases of every kind, and the nightly `make test` takes all of them."""
+    """The nightly `make test` takes all cases, marked or not."""
     [whole] = [job for job in jobs if job["command"] == "make test"]
-    day = collected(project, LESSONPRESS_NIGHTLY="0")
-    night = collected(project, LESSONPRESS_NIGHTLY=whole["LESSONPRESS_NIGHTLY"])
-    assert day < night
-    assert {name.partition("[")[0] for name in day} == {name.partition("[")[0] for name in night}
-    marked = collected(project, LESSONPRESS_NIGHTLY="1", PYTEST_ADDOPTS="-m nightly")
-    assert night - day == marked
+    file = "tests/processors/test_processors.py"
+    day, left_out = collected(project, file)
+    night, nothing = collected(project, file, night=whole["LESSONPRESS_NIGHTLY"])
+    assert left_out
+    assert nothing == {}
+    assert night == day | left_out.keys()
 
 
 def test_make_test_selects_nothing(project: Path) -> None:

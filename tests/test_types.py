@@ -5,31 +5,38 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SLIPS = '''\
 from lessonpress.build import code_digest, steps
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.cli import commands
 from lessonpress.lesson.records import Cases, Connection, Graph, Layer, Plan, SourceRecord, Verdict
+from lessonpress.replay.operations.recurrent.kernels import Params
 from lessonpress.revision.manifest_schema import Manifest
 from lessonpress.worker.records import Call, Recorded
 
 
-def good(work: LessonBuild, told: commands.Arguments, manifest: Manifest, captured: Recorded, source: SourceRecord,
-         plan: Plan, cases: Cases, graph: Graph, verdict: Verdict) -> None:
+def good(work: LessonBuild, given: commands.Arguments, manifest: Manifest, captured: Recorded, source: SourceRecord,
+         plan: Plan, cases: Cases, graph: Graph, verdict: Verdict, params: Params) -> None:
     steps.perform(work, "check")
-    commands.run_step("record", told)
-    commands.publish(told)
+    commands.run_step("record", given)
+    commands.publish(given)
     code_digest.digest_step("site")
     print(manifest["provenance"]["torch"], captured["runs"]["execution"]["calls"][0]["layer"], source["digests"])
     print(plan["runs"][0]["seed"], cases["cases"]["one"]["arrays"]["y"]["dtype"], graph["layers"], verdict["margin"])
+    print(params["hidden_size"])
 
 
-def slips(work: LessonBuild, told: commands.Arguments, manifest: Manifest, captured: Recorded, source: SourceRecord,
-          plan: Plan, cases: Cases, graph: Graph, verdict: Verdict, call: Call, layer: Layer, edge: Connection) -> None:
+def slips(work: LessonBuild, given: commands.Arguments, manifest: Manifest, captured: Recorded, source: SourceRecord,
+          plan: Plan, cases: Cases, graph: Graph, verdict: Verdict, call: Call, layer: Layer, edge: Connection,
+          params: Params) -> None:
     steps.perform(work, "chekc")  # slip
     steps.perform_all(work, last="rendre")  # slip
-    commands.run_step("excecute", told)  # slip
-    commands.pubilsh(told)  # slip
+    commands.run_step("excecute", given)  # slip
+    commands.pubilsh(given)  # slip
     code_digest.digest_step("sites")  # slip
     print(manifest["provenence"])  # slip
     print(manifest["provenance"]["troch"])  # slip
@@ -44,6 +51,7 @@ def slips(work: LessonBuild, told: commands.Arguments, manifest: Manifest, captu
     print(layer["name"])  # slip
     print(edge["from"])  # slip
     print(verdict["pass"])  # slip
+    print(params["hiden_size"])  # slip
     verdict["margin"] = None  # slip
 '''
 

@@ -14,17 +14,17 @@ from markdown_it import MarkdownIt
 
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import site, verify
+from lessonpress.publishing import site, verify, verify_reports
 from lessonpress.publishing.integrity import Fault
-from lessonpress.publishing.verify import Verdict
+from lessonpress.publishing.verdict import DRIFT, IDENTICAL, WITHIN, Verdict
 from lessonpress.revision import history
 from tests import tiny
 
-GOOD = Verdict("a", verify.IDENTICAL, "1" * 16, "byte for byte")
-ROUND = Verdict("b", verify.WITHIN, "2" * 16, "1 of 3 arrays, largest 2 ulp at x: y[0]")
-BAD = Verdict("c", verify.DRIFT, "3" * 16, "prose (1 key) | <b>\x00")
+GOOD = Verdict("a", IDENTICAL, "1" * 16, "byte for byte")
+ROUND = Verdict("b", WITHIN, "2" * 16, "1 of 3 arrays, largest 2 ulp at x: y[0]")
+BAD = Verdict("c", DRIFT, "3" * 16, "prose (1 key) | <b>\x00")
 HURT = Verdict(
-    "d", verify.IDENTICAL, "4" * 16, "byte for byte", (Fault("models/d/x", "its bytes are others", "Mend it."),)
+    "d", IDENTICAL, "4" * 16, "byte for byte", (Fault("models/d/x", "its bytes are others", "Mend it."),)
 )
 AROUND = [Fault("index.html", "the page is missing", "Run `lessonpress site`.")]
 
@@ -46,12 +46,12 @@ def test_good_is_no_drift_and_no_fault() -> None:
 )
 def test_the_summary_counts(verdicts: list[Verdict], around: list[Fault], words: str) -> None:
     """One sentence says it all."""
-    assert verify.summarise(verdicts, around) == words
+    assert verify_reports.summarise(verdicts, around) == words
 
 
 def test_the_table_names_every_lesson_and_fault() -> None:
     """A line a lesson, its faults below it; a lesson that is damaged is not called identical."""
-    lines = verify.format_table([GOOD, HURT, BAD], AROUND).splitlines()
+    lines = verify_reports.format_table([GOOD, HURT, BAD], AROUND).splitlines()
     assert lines[0].split()[:2] == ["a", "identical"]
     assert lines[1].split()[:2] == ["d", "damaged"]
     assert lines[2] == "  models/d/x: its bytes are others. Mend it."
@@ -60,7 +60,7 @@ def test_the_table_names_every_lesson_and_fault() -> None:
 
 def test_junit_is_well_formed_and_counts() -> None:
     """Two cases a lesson and one for the pages; characters that XML cannot hold are replaced."""
-    root = ElementTree.fromstring(verify.format_junit([GOOD, BAD, HURT], AROUND).encode())
+    root = ElementTree.fromstring(verify_reports.format_junit([GOOD, BAD, HURT], AROUND).encode())
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures")) == ("7", "3")
     failed = {(case.get("classname"), case.get("name")) for case in suite if len(case)}
@@ -69,7 +69,7 @@ def test_junit_is_well_formed_and_counts() -> None:
 
 def test_markdown_cells_hold_their_text() -> None:
     """A bar or an angle bracket in a message does not break the table."""
-    rows = [line for line in verify.format_markdown([GOOD, BAD], AROUND).splitlines() if line.startswith("|")]
+    rows = [line for line in verify_reports.format_markdown([GOOD, BAD], AROUND).splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert all(row.count("|") == 6 for row in rows)
     assert "<b>" not in rows[-1]
@@ -84,7 +84,7 @@ INJECTED = (
 def test_what_a_lesson_says_stays_text_in_markdown() -> None:
     """A message is the lesson's: on a pull request it loads no picture, leads nowhere, and calls nobody."""
     said = dataclasses.replace(BAD, slug=INJECTED, words=INJECTED, faults=(Fault(INJECTED, INJECTED, INJECTED),))
-    text = verify.format_markdown([said], [Fault(INJECTED, INJECTED, INJECTED)])
+    text = verify_reports.format_markdown([said], [Fault(INJECTED, INJECTED, INJECTED)])
     page = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
     shapes = {"h3", "table", "thead", "tr", "th", "tbody", "td", "br", "code", "ul", "li"}
     assert set(re.findall(r"<(\w+)", page)) == shapes
@@ -155,18 +155,18 @@ def test_junit_says_what_drifted_and_what_to_do() -> None:
     prose = [{"name": "steps[2].note", "old": "a", "new": "b"}]
     changes: Any = {**nothing, "prose": prose, "texts": {"model.py": ["x"]}}
     verdict = dataclasses.replace(BAD, changes=changes)
-    [failure] = ElementTree.fromstring(verify.format_junit([verdict], []).encode()).iter("failure")
+    [failure] = ElementTree.fromstring(verify_reports.format_junit([verdict], []).encode()).iter("failure")
     message = str(failure.get("message"))
     assert "prose: steps[2].note" in message
     assert "source: model.py" in message
     assert "snakemake --cores 1" in message
     many: Any = {**nothing, "files": [{"name": f"f{n}", "old": None, "new": None} for n in range(1000)]}
-    assert len(verify.format_junit([dataclasses.replace(BAD, changes=many)], [])) < 3_000
+    assert len(verify_reports.format_junit([dataclasses.replace(BAD, changes=many)], [])) < 3_000
 
 
 def test_no_report_calls_a_damaged_lesson_identical() -> None:
     """The mark and the word beside it say the same."""
-    [line] = [line for line in verify.format_markdown([HURT], []).splitlines() if "| d |" in line]
+    [line] = [line for line in verify_reports.format_markdown([HURT], []).splitlines() if "| d |" in line]
     assert "❌" in line
     assert "damaged" in line
     assert "identical" not in line

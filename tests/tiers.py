@@ -1,8 +1,8 @@
 """Which tests run when: `make fast` while one works, `make test` before a push, everything at night.
 
-`pytest --fast` takes the tests that need neither torch nor a browser nor Snakemake, and holds them to it: importing one
-of them, or starting one, is an error there. With LESSONPRESS_NIGHTLY=1 a test that otherwise takes a selection of its
-cases takes all of them; the nightly workflow sets it.
+`pytest --fast` takes the tests that need neither torch nor a browser nor Snakemake nor several seconds, and holds them
+to it: importing one of these, or starting one, is an error there. With LESSONPRESS_NIGHTLY=1 a test that otherwise
+takes a selection of its cases takes all of them; the nightly workflow sets it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 NIGHTLY = os.environ.get("LESSONPRESS_NIGHTLY", "0") not in ("", "0")
 # Folders of tests and marks of tests that `make fast` leaves out.
 SLOW_FOLDERS = frozenset({"browser", "hostile", "processors", "replay", "worker", "workflow"})
-SLOW_MARKS = frozenset({"browser", "hostile", "workflow", "benchmark"})
+SLOW_MARKS = frozenset({"browser", "hostile", "workflow", "slow", "benchmark"})
 # What takes longest begins first, so that no process is left with it alone in the end.
 FIRST = ("tests/processors", "tests/workflow", "tests/browser", "tests/hostile", "tests/worker", "tests/replay")
 # Files whose tests share nothing that is expensive to make: each may run in another process.

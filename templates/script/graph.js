@@ -9,7 +9,7 @@ import { layerPorts, live, watchers } from "./state.js";
 
 export const graph = one(".graph");
 const pictures = new Map();
-let zoom = null; // null: as wide as there is room
+let zoom = null; // null: as wide as the page lets it be
 const nodesOf = () => all("g.node[data-id]", graph);
 // The module around a node: as the page's data say, or else by the node's id.
 const parentOf = (id) => data.parents[id] ?? (/^\w+@(.*)#\d+$/.exec(id)?.[1] || id.slice(0, Math.max(0, id.lastIndexOf("."))));

@@ -22,8 +22,8 @@ const showTip = (link) => {
   shownFor?.removeAttribute("aria-describedby");
   shownFor = link;
   link.setAttribute("aria-describedby", "tip");
-  const [box, room] = [link.getBoundingClientRect(), document.documentElement.clientWidth];
-  tip.style.left = `${Math.max(8, Math.min(box.left, room - tip.offsetWidth - 8)) + scrollX}px`;
+  const [box, wide] = [link.getBoundingClientRect(), document.documentElement.clientWidth];
+  tip.style.left = `${Math.max(8, Math.min(box.left, wide - tip.offsetWidth - 8)) + scrollX}px`;
   const below = box.bottom + tip.offsetHeight + 8 < innerHeight || box.top < tip.offsetHeight + 8;
   tip.style.top = `${(below ? box.bottom + 6 : box.top - tip.offsetHeight - 6) + scrollY}px`;
 };

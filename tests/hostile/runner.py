@@ -69,15 +69,15 @@ def main() -> None:
     weak = sandbox.Layers(())
     strong = sandbox.ALL
     with sandbox.keep_servers():
-        standing = sandbox._kept
+        kept_state = sandbox._kept
         for line in sys.stdin:
             wanted = json.loads(line)
             sandbox.run.__kwdefaults__["layers"] = strong if wanted["confined"] else weak
             # Without kept servers every attack has a process that was started for it alone.
-            sandbox._kept = standing if wanted.pop("kept") else None
+            sandbox._kept = kept_state if wanted.pop("kept") else None
             answers.write(json.dumps(attempt(**wanted)) + "\n")
             answers.flush()
-        sandbox._kept = standing
+        sandbox._kept = kept_state
 
 
 if __name__ == "__main__":

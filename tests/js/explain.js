@@ -31,7 +31,7 @@ const stage = ({ op: name, args, inplace }) => {
   return step.out.map(([slot]) => ports[slot]);
 };
 const lost = (port) => counted(sizeOf(now.values[port].shape), (at) => [at, explain({ port, at })])
-  .filter(([at, told]) => told.whole || !told.blocks.length || !close(told.value, numberOf({ port, at })))
+  .filter(([at, shown]) => shown.whole || !shown.blocks.length || !close(shown.value, numberOf({ port, at })))
   .map(([at]) => `${port}[${at}]`);
 const main = ({ families, cases }) => {
   live.families = families;

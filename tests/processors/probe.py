@@ -22,13 +22,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lessonpress.worker import judge, portable, recorded, run, training
+from tests.processors.judged import ABOVE_ONE, LINE, MODERATE, POSITIVE, UNIT, judged, numbers
 
 Named = Iterator[tuple[str, Any]]
 DTYPES = (torch.float32, torch.float64)
-MANY = 3001  # values of a function of one number: enough that one wrong rounding in a thousand shows
 
 # Functions of one number, by the largest interval on which each is of interest.
-LINE, POSITIVE, UNIT, ABOVE_ONE, MODERATE = "line", "positive", "unit", "above one", "moderate"
 FUNCTIONS: Mapping[str, str] = {
     **dict.fromkeys(
         ("sin", "cos", "tan", "atan", "asinh", "tanh", "erf", "erfc", "sigmoid", "sinc", "i0", "digamma"), LINE
@@ -39,74 +38,6 @@ FUNCTIONS: Mapping[str, str] = {
     "acosh": ABOVE_ONE,
 }
 ACTIVATIONS = ("gelu", "silu", "softplus", "mish", "elu", "celu", "selu", "logsigmoid", "tanhshrink", "hardswish")
-NUMPY = (
-    "sqrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "arcsinh",
-    "arccosh",
-    "arctanh",
-    "cbrt",
-    "square",
-    "reciprocal",
-)
-PYTHON = (
-    "sqrt",
-    "exp",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "erf",
-    "erfc",
-    "gamma",
-    "lgamma",
-    "cbrt",
-    "exp2",
-)
-
-
-def numbers(kind: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Float64 values [MANY] from an interval, without any function that a processor may compute in its own way."""
-    steps = (np.arange(1, MANY + 1) * 0.6180339887498949) % 1.0  # evenly spread, in no order
-    powers = np.ldexp(1 + steps, np.arange(MANY) % 60 - 30)  # every power of two from 2^-30 to 2^30
-    signs = np.where(np.arange(MANY) % 2, -1.0, 1.0)
-    if kind == UNIT:
-        return np.where(np.arange(MANY) % 3 == 0, np.minimum(powers, 1.0), steps) * signs
-    if kind == MODERATE:
-        return np.where(np.arange(MANY) % 3 == 0, np.minimum(powers, 80.0), 20 * steps) * signs
-    if kind == LINE:
-        return np.where(np.arange(MANY) % 3 == 0, powers, 20 * steps) * signs
-    return powers + 1 if kind == ABOVE_ONE else np.where(np.arange(MANY) % 3 == 0, powers, 20 * steps)
-
-
 def drawn(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
     """Values between -2 and 2 that every processor makes alike."""
     count = math.prod(shape)
@@ -178,9 +109,9 @@ def short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def operations() -> Named:
-    """Every case of the operation table, in float64 as the tests ask for it, and in float32, but for LAPACK's."""
-    yield from cases(lambda family: family != "linalg")
+def operations(step: int = 1) -> Named:
+    """The cases of the operation table, in float64 as the tests ask for it, and in float32, but for LAPACK's."""
+    yield from cases(lambda family: family != "linalg", step)
 
 
 def solvers() -> Named:
@@ -188,13 +119,15 @@ def solvers() -> Named:
     yield from cases(lambda family: family == "linalg")
 
 
-def cases(wanted: Callable[[str], bool]) -> Named:
-    """What torch makes of the cases of some families."""
+def cases(wanted: Callable[[str], bool], step: int = 1) -> Named:
+    """What torch makes of the cases of some families: of every operation the first one, and then each `step`-th."""
     with portable.installed():
         from tests import operation_cases
     counts: dict[str, int] = {}
     for case in [one for family, some in operation_cases.FAMILIES.items() if wanted(family) for one in some]:
         number = counts[case.op] = counts.get(case.op, -1) + 1
+        if number % step:
+            continue
         for dtype in DTYPES:
             narrow = dtype is torch.float32
             try:
@@ -422,78 +355,19 @@ def matrices() -> Named:
             yield f"numpy {name}/{short(dtype)}", list(_flat(numpy_function(s.numpy())))
 
 
-def judged() -> Named:
-    """What checks and metrics compute with: numpy's functions and products, and Python's own."""
-    domains = {
-        "arcsin": UNIT,
-        "arccos": UNIT,
-        "arctanh": UNIT,
-        "arccosh": ABOVE_ONE,
-        "asin": UNIT,
-        "acos": UNIT,
-        "atanh": UNIT,
-        "acosh": ABOVE_ONE,
-        **dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "gamma", "lgamma", "reciprocal"), POSITIVE),
-        **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh"), MODERATE),
-    }
-    for name in NUMPY:
-        for dtype in (np.float32, np.float64):
-            x = numbers(domains.get(name, LINE)).astype(dtype)
-            yield f"numpy {name}/{dtype.__name__}", getattr(np, name)(x)
-            yield f"numpy {name} strided/{dtype.__name__}", getattr(np, name)(np.stack([x, x], 1)[:, 0])
-    for name in PYTHON:
-        if hasattr(math, name):
-            values = (numbers(domains.get(name, LINE))[:2000]).tolist()
-            values = [v for v in values if v < 100] if name == "gamma" else [v for v in values if abs(v) != 1]
-            yield f"math {name}/float64", np.array([getattr(math, name)(value) for value in values])
-    for dtype in (np.float32, np.float64):
-        x, y = numbers(POSITIVE).astype(dtype), (numbers(MODERATE) / 16).astype(dtype)
-        grid, other = y[:1500].reshape(30, 50), x[:1000].reshape(50, 20)
-        z = x + 1j * y
-        for label, made in {
-            "power": x**y,
-            "power scalar": x**1.7,
-            "arctan2": np.arctan2(y, x),
-            "hypot": np.hypot(x, y),
-            "sum": x.sum(),
-            "mean": y.mean(),
-            "sum rows": grid.sum(1),
-            "sum columns": grid.sum(0),
-            "dot": x @ y,
-            "matmul": grid @ other,
-            "matvec": grid @ x[:50],
-            "norm": np.linalg.norm(x),
-            "norm rows": np.linalg.norm(grid, axis=1),
-            "einsum": np.einsum("ij,jk->ik", grid, other),
-            "std": y.std(),
-            "var": y.var(),
-            "cumsum": x.cumsum(),
-            "prod": (y / 4 + 1)[:100].prod(),
-            "exp complex": np.exp(z[:40] / 9),
-            "abs complex": np.abs(z),
-            "tensordot": np.tensordot(grid, other, 1),
-            "divide": y / x,
-            "logaddexp": np.logaddexp(x, y),
-            "batched matmul": np.stack([grid, grid]) @ other,
-            "outer": np.outer(y[:50], x[:50]),
-            "complex matmul": z[:400].reshape(20, 20) @ z[:400].reshape(20, 20),
-        }.items():
-            yield f"numpy {label}/{np.dtype(dtype).name}", made
-
-
 def lessons(asked: Mapping[str, Any]) -> Named:
     """Everything that each lesson computes: every recorded tensor of every run, by its digest, and its own metrics."""
-    for slug, told in asked.items():
-        capture = run.run_plan(told["plan"], told["folder"])
+    for slug, request in asked.items():
+        capture = run.run_plan(request["plan"], request["folder"])
         for name, one in capture["runs"].items():
             shas = "".join(value["blob"] for value in one["values"])
             yield f"{slug} {name}/digest", np.frombuffer(hashlib.sha256(shas.encode()).digest(), np.uint8)
             runs = recorded.Runs(capture)
-            for cut in told["plan"]["record"] if one["kind"] == "case" else ():
+            for cut in request["plan"]["record"] if one["kind"] == "case" else ():
                 array = recorded.select(runs[name][cut["tensor"]], cut["select"], cut["reshape"])
                 yield f"{slug} {name} {cut['id']}/{array.dtype}", array
-        if task := metrics_task(told["plan"]):
-            for metric in judge.judge(capture, told["folder"], task)["metrics"]:
+        if task := metrics_task(request["plan"]):
+            for metric in judge.judge(capture, request["folder"], task)["metrics"]:
                 yield f"{slug} {metric['run']} {metric['id']}/metric", np.array(float(metric["value"]))
 
 
@@ -519,9 +393,9 @@ def metrics_task(plan: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def trainings(asked: Mapping[str, Any]) -> Named:
     """The weights that each lesson's training ends with."""
-    for slug, told in asked.items():
-        if told["plan"]["prepare"]:
-            made = training.train(told["plan"], told["folder"], lambda _: None)
+    for slug, request in asked.items():
+        if request["plan"]["prepare"]:
+            made = training.train(request["plan"], request["folder"], lambda _: None)
             for entry in made["kept"]:
                 shas = "".join(tensor["blob"] for tensor in entry["tensors"].values())
                 yield f"{slug} {entry['name']}/digest", np.frombuffer(hashlib.sha256(shas.encode()).digest(), np.uint8)
@@ -555,7 +429,8 @@ def _flat(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 def _answers(request: Mapping[str, Any]) -> Named:
     for group in request["groups"]:
         with portable.installed():
-            made = GROUPS[group]() if group in GROUPS else None
+            step = {"step": request["step"]} if group == "operation" and "step" in request else {}
+            made = GROUPS[group](**step) if group in GROUPS else None
             for name, value in made or ():
                 yield f"{group}/{name}", value
     if request.get("lessons"):

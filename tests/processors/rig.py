@@ -82,11 +82,22 @@ def environment(**more: str) -> dict[str, str]:
 
 def ask(command: Sequence[str], request: Mapping[str, Any], scratch: Path, **more: str) -> Answers:
     """What the probe computes when `command` starts Python. Raises RuntimeError with what it printed when it fails."""
-    question, answer = scratch / "request.json", scratch / "answer.npz"
+    question = scratch / "request.json"
     question.write_text(canonical_json.dumps(request), encoding="utf-8")
+    return _answered([*command, "-P", "-B", "-m", "tests.processors.probe", str(question)], scratch, more)
+
+
+def ask_judge(command: Sequence[str], scratch: Path, **more: str) -> Answers:
+    """What checks compute with, by a process without torch. Raises RuntimeError with what it printed when it fails."""
+    return _answered([*command, "-P", "-B", "-m", "tests.processors.judged"], scratch, more)
+
+
+def _answered(command: list[str], scratch: Path, more: Mapping[str, str]) -> Answers:
+    """The file that a command writes, whose last argument names it."""
+    answer = scratch / "answer.npz"
     answer.unlink(missing_ok=True)
     done = subprocess.run(
-        [*command, "-P", "-B", "-m", "tests.processors.probe", str(question), str(answer)],
+        [*command, str(answer)],
         cwd=scratch,
         env=environment(**more),
         capture_output=True,

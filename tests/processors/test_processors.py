@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,34 +21,47 @@ except rig.NoEmulator as error:
 
 # Without AVX and FMA, and of another maker with both: what any two processors may disagree in, these do.
 MODELS = ("Nehalem", "EPYC")
-REQUEST: Mapping[str, object] = {"groups": ["function", "operation", "product", "drawing", "judge"]}
+LESSON = rig.PROJECT / "tests" / "lessons" / "tiny-affine"
+REQUEST: Mapping[str, object] = {
+    "groups": ["function", "operation", "product", "drawing", "judge"],
+    "step": tiers.amount(4, 1),  # of an operation's cases, by day the first one and every fourth after it
+    "lessons": {LESSON.name: rig.lesson_request(LESSON)},
+}
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> rig.Answers:
-    """What this machine computes."""
-    return rig.ask(rig.started(rig.HERE), REQUEST, tmp_path_factory.mktemp("here"))
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], rig.Answers]:
+    """Give what computes everything on a processor, once."""
+    return cache(lambda model: rig.ask(rig.started(model), REQUEST, tmp_path_factory.mktemp("answers")))
 
 
 @pytest.mark.parametrize("model", tiers.some(MODELS, len(MODELS)))
-def test_operations_are_the_same_bytes(model: str, here: rig.Answers, tmp_path: Path) -> None:
+def test_operations_are_the_same_bytes(model: str, answers: Callable[[str], rig.Answers]) -> None:
     """Every function, every row of the operation table, what is drawn, and what checks compute with."""
-    assert len(here) > 2000
-    assert rig.compare(here, rig.ask(rig.started(model), REQUEST, tmp_path)) == []
+    here = answers(rig.HERE)
+    assert len(here) > 1200
+    assert rig.compare(here, answers(model)) == []
 
 
 def test_without_the_settings_processors_differ(tmp_path: Path) -> None:
     """The C library, numpy and OpenBLAS then choose by processor: so the rig sees what the settings are for."""
     loose = {"GLIBC_TUNABLES": "", "NPY_DISABLE_CPU_FEATURES": "", "OPENBLAS_CORETYPE": ""}
-    ours, theirs = (rig.ask(rig.started(model), {"groups": ["judge"]}, tmp_path, **loose) for model in MODELS)
+    ours, theirs = (rig.ask_judge(rig.started(model), tmp_path, **loose) for model in MODELS)
     assert {one.name.split("/")[0] for one in rig.compare(ours, theirs)} >= {"math exp", "numpy matmul", "numpy tanh"}
 
 
-def test_a_lesson_has_one_identity(tmp_path: Path) -> None:
-    """A small lesson, from its source to identity.json, here and without AVX and FMA."""
-    lesson = rig.PROJECT / "tests" / "lessons" / "tiny-affine"
-    ours, theirs = (rig.identity(model, lesson, tmp_path / model) for model in (rig.HERE, MODELS[0]))
-    assert ours == theirs
+@pytest.mark.parametrize("way", ["runs", pytest.param("whole", marks=pytest.mark.nightly)])
+def test_a_lesson_has_one_identity(way: str, answers: Callable[[str], rig.Answers], tmp_path: Path) -> None:
+    """What a small lesson computes, and its whole way from source to identity.json, here and without AVX and FMA."""
+    models = (rig.HERE, MODELS[0])
+    if way == "whole":
+        ours, theirs = (rig.identity(model, LESSON, tmp_path / model) for model in models)
+        assert ours == theirs
+        return
+    runs = [{name: array.tobytes() for name, array in answers(model).items() if name.startswith("lesson/")}
+            for model in models]  # fmt: skip
+    assert runs[0] == runs[1]
+    assert len(runs[0]) > 3
 
 
 def test_differences_are_counted_and_measured() -> None:

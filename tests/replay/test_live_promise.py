@@ -30,7 +30,7 @@ def promises(lesson: TruthLesson, folder: Path, reason: str = "it uses torch.lin
     of_ids("return self.table(ids)", "self.table = nn.Embedding(5, 2)"),
     TruthLesson("return x * 2 + y", inputs=TWO), of_line("return h + torch.randn_like(h)"),
 ])  # fmt: skip
-def test_a_page_that_follows_is_told_nothing(lesson: TruthLesson, tmp_path: Path) -> None:
+def test_a_page_that_follows_gets_no_warning(lesson: TruthLesson, tmp_path: Path) -> None:
     """Neither is one that refuses some moves."""
     assert promises(lesson, tmp_path) == []
 
@@ -55,7 +55,7 @@ def test_an_input_whose_every_move_is_refused_is_named(tmp_path: Path) -> None:
     assert "Let the decision go by something that readers do not move" in words
 
 
-def test_a_page_of_recorded_values_is_told_with_place_reason_and_cure(tmp_path: Path) -> None:
+def test_a_page_of_recorded_values_is_reported_with_place_reason_and_cure(tmp_path: Path) -> None:
     """The line of the first call that the page cannot repeat, why, and what to do."""
     lesson = of_line("h = h @ h.T\nreturn torch.linalg.eigh(h).eigenvectors")
     [words] = promises(lesson, tmp_path)

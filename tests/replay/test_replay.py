@@ -372,7 +372,7 @@ def uncovered(body: str, *, mode: str = "eval", head: str = "") -> tuple[str, ..
     return built(captured(simple(body, head), {"x": [2, 4]}, mode=mode)).certificate.uncovered
 
 
-def test_only_the_root_cause_is_told() -> None:
+def test_only_the_root_cause_is_reported() -> None:
     """An operation that pages do not know is named once; what reads from it is not repeated, and not named."""
     body = "y = torch.special.erfinv(x.tanh())\nz = x + 1\nreturn y * 2 + z[0, 0], z"
     capture = captured(simple(body), {"x": [2, 4]})
@@ -384,7 +384,7 @@ def test_only_the_root_cause_is_told() -> None:
 
 
 def test_reasons_are_short_and_name_no_exception() -> None:
-    """Whatever goes wrong is told in at most 300 characters, and not in Python's words."""
+    """Whatever goes wrong is said in at most 300 characters, and not in Python's words."""
     long = "a" * 400
     head = f"self.{long} = nn.Bilinear(4, 4, 2)\n        self.{long}.forward = lambda x, y: x.renorm(2, 0, 1.0)"
     for reason in uncovered(f"return self.{long}(x, x), x.renorm(p=2, dim=0, maxnorm=1.0)", head=head):
@@ -615,7 +615,7 @@ def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
         call("item@M#0", [{"tensor": 4, "from": [[2, ""]]}], 12.0),
         call("mul@M#0", [{"tensor": 3, "from": both}, 2], {"tensor": 5}),
     ]
-    told = [{"dtype": "float64", "shape": list(values[n].shape), "blob": ""} for n in range(6)]
+    described = [{"dtype": "float64", "shape": list(values[n].shape), "blob": ""} for n in range(6)]
     one = {
         "kind": "case",
         "seed": 0,
@@ -626,7 +626,7 @@ def hand_made() -> tuple[dict[str, Any], dict[str, Any], dict[int, Any]]:
         "calls": calls,
         "params": {},
         "buffers": {},
-        "values": told,
+        "values": described,
     }
     return one, {}, values
 

@@ -12,6 +12,7 @@ import pytest
 from torch import nn
 from watching import Watched, call
 
+from lessonpress import sandbox
 from lessonpress.worker import run
 
 
@@ -19,6 +20,13 @@ from lessonpress.worker import run
 def _settled() -> None:
     """The settings of a worker process."""
     run.settle()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def servers() -> Iterator[None]:
+    """Let what a module's tests run in this process load torch once, as a run of many lessons does."""
+    with sandbox.keep_servers():
+        yield
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from lessonpress import sandbox
 from lessonpress.build import rehearse, steps
 from lessonpress.core.errors import LessonError
 from lessonpress.publishing import publish
@@ -39,13 +38,6 @@ REFUSED = {
     "uuid.uuid4().int % 65537": "gives other numbers from add@Echo#0 on",
     "(1 if os.path.exists('manifest.json') else 0)": "gives other numbers from add@Echo#0 on",
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kept_servers() -> object:
-    """Torch is loaded once for all of these tests."""
-    with sandbox.keep_servers():
-        yield
 
 
 def rehearsed(root: Path, model: str) -> list[str]:

@@ -86,15 +86,15 @@ def test_siblings_leave_nothing_to_each_other(tmp_path: Path, kept: None) -> Non
 def test_a_server_outlives_what_kills_its_child(tmp_path: Path, kept: None) -> None:
     """After a crash, a limit and a hang the same server does the next lesson, and no child is left."""
     record(LESSONS[0].parent, Config())
-    standing: Any = sandbox._kept
-    process = standing.servers[sandbox.MODEL].process.pid
+    kept_state: Any = sandbox._kept
+    process = kept_state.servers[sandbox.MODEL].process.pid
     before = {one.pid for one in process_tree.descendants(os.getpid())}
     echo = "from torch import nn\nimport os, time\nclass Echo(nn.Module):\n    def forward(self, x):\n        "
     ends = {"os.abort()": "SIGABRT", "os._exit(0)": "without a result", "os.kill(os.getpid(), 9)": "SIGKILL",
             "return x.new_empty(1 << 40)": "memory"}  # fmt: skip
     for number, (deed, reason) in enumerate(ends.items()):
         assert reason in spied(tmp_path / str(number) / "echo", echo + deed + "\n")
-    assert standing.servers[sandbox.MODEL].process.pid == process
+    assert kept_state.servers[sandbox.MODEL].process.pid == process
     assert {one.pid for one in process_tree.descendants(os.getpid())} == before
 
 
@@ -109,8 +109,8 @@ def test_other_limits_get_another_server(tmp_path: Path, kept: None) -> None:
 def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is stopped keeps nobody waiting for ever, and the next lesson gets another."""
     record(LESSONS[0].parent, Config())
-    standing: Any = sandbox._kept
-    silent = standing.servers[sandbox.MODEL]
+    kept_state: Any = sandbox._kept
+    silent = kept_state.servers[sandbox.MODEL]
     limits, isolation = silent.limits, silent.isolation
     assert silent.fits(limits, isolation)
     for pid in (silent.process.pid, *(one.pid for one in process_tree.descendants(silent.process.pid))):
@@ -121,7 +121,7 @@ def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytes
             silent.ask({})
     assert not silent.fits(limits, isolation)
     record(LESSONS[0].parent, Config())
-    assert standing.servers[sandbox.MODEL] is not silent
+    assert kept_state.servers[sandbox.MODEL] is not silent
     assert silent.process.poll() is not None
 
 
@@ -129,8 +129,8 @@ def test_a_server_that_does_not_answer_is_dropped(kept: None, monkeypatch: pytes
 def test_a_server_is_closed_to_its_children(kept: None) -> None:
     """Nobody may look into the process from which the next lesson is forked: its memory belongs to the kernel."""
     record(LESSONS[0].parent, Config())
-    standing: Any = sandbox._kept
-    asked = standing.servers[sandbox.MODEL]
+    kept_state: Any = sandbox._kept
+    asked = kept_state.servers[sandbox.MODEL]
     inner = max([asked.process.pid, *(one.pid for one in process_tree.descendants(asked.process.pid))])
     assert Path(f"/proc/{inner}/environ").stat().st_uid == 0
     assert Path(f"/proc/{inner}/cwd").lstat().st_uid == 0

@@ -3,12 +3,13 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from lessonpress import sandbox
 from lessonpress.build import code_digest
 from lessonpress.core import config
 from lessonpress.core.settings import Config
@@ -104,6 +105,13 @@ def build(folder: Path, project: Path) -> House:
         shutil.copy(project / name, folder / name)
     shutil.copytree(project / "tests" / "lessons" / TINY, folder / "lessons" / TINY)
     return House(folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def servers() -> Iterator[None]:
+    """Let what a module's tests run in this process load torch once, as a run of many lessons does."""
+    with sandbox.keep_servers():
+        yield
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`python -m tests.workflow.determinism`: every lesson under every combination of surroundings gives the same bytes.
 
-The tests try a selection in which every pair of surroundings occurs; this program tries the whole product.
+The tests try a selection in which every value occurs, at night every pair; this program tries the whole product.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ def pairwise() -> list[Surroundings]:
         chosen.append(best)
         left -= _pairs(best)
     return chosen
+
+
+def each_value() -> list[Surroundings]:
+    """As few combinations as can be in which every value of every factor occurs."""
+    longest = max(map(len, FACTORS.values()))
+    return [tuple(values[at % len(values)] for values in FACTORS.values()) for at in range(longest)]
 
 
 def _pairs(one: Surroundings) -> set[tuple[tuple[int, str], tuple[int, str]]]:

@@ -45,8 +45,8 @@ SlurmdParameters=config_overrides
 SlurmdTimeout=6
 KillWait=2
 MinJobAge=300
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={first} CPUs=2 RealMemory=4000
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={second} CPUs=2 RealMemory=4000
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={first} CPUs=1 RealMemory=4000
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={second} CPUs=1 RealMemory=4000
 PartitionName=lessons Nodes=n1,n2 Default=YES MaxTime=60 State=UP
 """
 

@@ -21,6 +21,8 @@ _FORKED.set_forkserver_preload([
     "snakemake.cli", "snakemake.api", "lessonpress.cli.snakemake_session", "lessonpress.cli.commands",
     "lessonpress.cli.main", "lessonpress.build.steps", "lessonpress.publishing.publish", "lessonpress.publishing.site",
     "lessonpress.publishing.verify",
+    # What Snakemake imports on its way, whatever it is asked for.
+    "snakemake.report.html_reporter", "snakemake.assets", "snakemake.storage", "smart_open", "yte", "mimetypes",
 ])  # fmt: skip
 PATIENCE = 300.0
 

@@ -305,7 +305,8 @@ def test_a_module_does_again_what_its_own_rules_are_forced_to(parent: House) -> 
 
 
 @pytest.mark.parametrize(("target", "folder", "ran"), [
-    ("mean.txt", "lessons", "ran.txt"), ("deep.csv", "teaching/lessons", "deep.txt"),
+    pytest.param("mean.txt", "lessons", "ran.txt", marks=pytest.mark.nightly),
+    ("deep.csv", "teaching/lessons", "deep.txt"),
 ])  # fmt: skip
 def test_rules_of_theirs_follow_a_lessons_table(parent: House, target: str, folder: str, ran: str) -> None:
     """Also with a prefix, through A → B → A, each time with the right content."""

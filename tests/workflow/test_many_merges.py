@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lessonpress.publishing import merge, verify
+from lessonpress.publishing.verdict import IDENTICAL
 from lessonpress.revision import history
 from tests import curators, tiers
 from tests.curators import Curator
@@ -131,6 +132,6 @@ def test_the_one_command_always_leads_to_a_good_state(template: Path, tmp_path: 
     with curators.without_worker():
         verdicts = [verify.verify_lesson(bob.config, slug) for slug in LESSONS]
     assert {(verdict.slug, verdict.state, verdict.faults) for verdict in verdicts} == {
-        (slug, verify.IDENTICAL, ()) for slug in LESSONS
+        (slug, IDENTICAL, ()) for slug in LESSONS
     }
     assert merge.merge(bob.config).lines == ()

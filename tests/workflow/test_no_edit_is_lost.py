@@ -1,7 +1,7 @@
 """No edit is ever lost: whatever happened before, a plain run leaves what a run with an empty work folder would.
 
 A seed chooses a sequence of events: edits, commands typed by hand, killed runs, files deleted, damaged, restored
-or given other times, git. A plain run takes four such sequences; LESSONPRESS_SEQUENCES=500 takes so many,
+or given other times, git. A plain run takes two such sequences; LESSONPRESS_SEQUENCES=500 takes so many,
 LESSONPRESS_FIRST=37 begins at another seed. A failure shows its seed and its events.
 """
 
@@ -34,7 +34,7 @@ from tests.workflow.swift import Running
 
 pytestmark = pytest.mark.workflow
 
-SEQUENCES = tiers.amount(4, 500, "LESSONPRESS_SEQUENCES")
+SEQUENCES = tiers.amount(2, 500, "LESSONPRESS_SEQUENCES")
 FIRST = int(os.environ.get("LESSONPRESS_FIRST", "0"))
 AT_ONCE = 2
 ECHO = "echo"  # a lesson without checks

@@ -59,7 +59,7 @@ def test_the_report_knows_the_time_and_the_provenance_of_every_step(published: H
 def test_verification_is_done_whenever_it_is_asked_for(published: House) -> None:
     """Each `snakemake verify` regenerates, and says what is so now; a plain run never does, and has nothing to do."""
     summary = published.folder / "work" / "verify" / "summary.md"
-    for old, new, good in (("does", "does", True), ("does", "can", False), ("can", "does", True)):
+    for old, new, good in (("does", "can", False), ("can", "does", True)):
         published.edit("lesson.yaml", f"What {old} a shift", f"What {new} a shift")
         done = published.snakemake("verify")
         assert (done.returncode, "All is good: 1 lesson verified." in done.stdout) == (int(not good), good)

@@ -14,8 +14,8 @@ from lessonpress.core.errors import LessonError
 from lessonpress.lesson.reader import Lesson
 from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
-from lessonpress.replay.operations.builder import list_given_values
 from lessonpress.replay.operations.interpreter import GIVEN
+from lessonpress.replay.operations.slots import list_given_values
 from lessonpress.replay.replay import Replayed
 from lessonpress.web.page.page_data import Live
 from lessonpress.worker import recorded

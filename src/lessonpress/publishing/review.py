@@ -17,9 +17,10 @@ from lessonpress.core.errors import WrongUsage
 from lessonpress.core.settings import Config
 from lessonpress.publishing import diff_view, integrity
 from lessonpress.revision import history, packed, published, revision_diff
+from lessonpress.revision.edits import Edit
 from lessonpress.revision.history import History
 from lessonpress.revision.numeric_diff import Array, Gap
-from lessonpress.revision.revision_diff import Edit, RevisionDiff
+from lessonpress.revision.revision_diff import RevisionDiff
 from lessonpress.web.page import rendering
 
 PICTURE = "preview.svg"

@@ -15,15 +15,9 @@ from typing import TypedDict
 from lessonpress.core.records import ReplayCertificate
 from lessonpress.replay import operations
 from lessonpress.replay.operations import Array, Program
-from lessonpress.replay.operations.builder import (
-    COARSE,
-    CONTRADICTED,
-    TOLERANCE,
-    Builder,
-    list_given_values,
-    measure_difference,
-)
+from lessonpress.replay.operations.builder import Builder
 from lessonpress.replay.operations.interpreter import Marked, ProgramDocument, mark_number
+from lessonpress.replay.operations.slots import COARSE, CONTRADICTED, TOLERANCE, list_given_values, measure_difference
 from lessonpress.worker import recorded
 from lessonpress.worker.records import Module, Recorded, Run
 

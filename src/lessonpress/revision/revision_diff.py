@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -14,44 +14,18 @@ from ruamel.yaml import YAML
 from lessonpress.core import canonical_json
 from lessonpress.lesson.recipe import PROSE, WORDS
 from lessonpress.revision import identity, numeric_diff, published
+from lessonpress.revision.edits import ABSENT, Edit, EditDocument, format_count, list_documents, list_edits
+from lessonpress.revision.graph_diff import GraphDiff, GraphDiffDocument, compare_graphs
 
 if TYPE_CHECKING:
-    from lessonpress.lesson.records import Connection, Layer, Real, Verdict
+    from lessonpress.lesson.records import Real, Verdict
     from lessonpress.revision.identity import Identity
     from lessonpress.revision.manifest_schema import Manifest
     from lessonpress.revision.numeric_diff import Comparison, ComparisonDocument
 
-# Where a layer or connection stands in the source says nothing about the graph.
-PLACES = frozenset({"source", "called"})
 MACHINE = ("lessonpress", "python", "torch", "initialisation", "settings", "cpu", "host", "isolation",
            "productRevision", "capturedAt")  # fmt: skip
-SHOWN, BEFORE = 200, 40  # characters of a long value, and of those before and after what differs
-RECIPE, ABSENT = "lesson.yaml", "absent"
-
-
-class DrawnGraph(TypedDict):
-    """What of a graph, or of a manifest, is compared."""
-
-    layers: list[Layer]
-    connections: list[Connection]
-
-
-class EditDocument(TypedDict):
-    """An edit as plain data."""
-
-    name: str
-    old: str
-    new: str
-
-
-class GraphDiffDocument(TypedDict):
-    """The difference of two graphs as plain data, connections by their ends."""
-
-    added: list[str]
-    removed: list[str]
-    changed: dict[str, list[EditDocument]]
-    connectionsAdded: list[str]
-    connectionsRemoved: list[str]
+RECIPE = "lesson.yaml"
 
 
 class CheckDiffDocument(TypedDict):
@@ -79,54 +53,6 @@ class RevisionDiffDocument(TypedDict):
     environment: list[EditDocument]
     machine: list[EditDocument]
     files: list[EditDocument]
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One value that is not what it was; `absent` stands for one that was not there."""
-
-    name: str
-    old: str
-    new: str
-
-    def words(self) -> str:
-        """The edit in a line."""
-        return f"{self.name}: {self.old} → {self.new}"
-
-    def document(self) -> EditDocument:
-        """The edit as plain data."""
-        return {"name": self.name, "old": self.old, "new": self.new}
-
-
-@dataclass(frozen=True)
-class GraphDiff:
-    """Layers (and connections, by their ends) that came, went or changed; a change lists what of it did."""
-
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    changed: Mapping[str, tuple[Edit, ...]] | None = None
-    connections_added: tuple[str, ...] = ()
-    connections_removed: tuple[str, ...] = ()
-
-    def same(self) -> bool:
-        """Whether both graphs compute the same thing in the same way."""
-        return not (self.added or self.removed or self.changed or self.connections_added or self.connections_removed)
-
-    def words(self) -> str:
-        """The change in a clause: `1 layer added, 2 changed`."""
-        counts = {"added": len(self.added), "removed": len(self.removed), "changed": len(self.changed or {})}
-        wires = {"added": len(self.connections_added), "removed": len(self.connections_removed)}
-        parts = [f"{count} {word}" for word, count in counts.items() if count]
-        parts += [f"{_format_count(count, 'connection')} {word}" for word, count in wires.items() if count]
-        return ", ".join(parts) or "unchanged"
-
-    def document(self) -> GraphDiffDocument:
-        """The difference as plain data."""
-        return {
-            "added": list(self.added), "removed": list(self.removed),
-            "changed": {name: _list_documents(edits) for name, edits in (self.changed or {}).items()},
-            "connectionsAdded": list(self.connections_added), "connectionsRemoved": list(self.connections_removed),
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,12 +100,12 @@ class RevisionDiff:
     def words(self) -> list[str]:
         """The reasons with their counts, `numbers (3 of 12 arrays, largest 4 ulp at …)`."""
         counts = {
-            "source": _format_count(len(self.code), "file"),
-            "recipe": _format_count(len(self.recipe), "key"), "prose": _format_count(len(self.prose), "key"),
+            "source": format_count(len(self.code), "file"),
+            "recipe": format_count(len(self.recipe), "key"), "prose": format_count(len(self.prose), "key"),
             "checks": ", ".join(check.words() for check in self.checks if check.edited),
             "numbers": self.numbers.words(), "graph": self.graph.words(),
             "environment": ", ".join(edit.words() for edit in self.environment),
-            "templates": _format_count(sum(edit.name not in self.texts for edit in self.files), "file"),
+            "templates": format_count(sum(edit.name not in self.texts for edit in self.files), "file"),
         }  # fmt: skip
         return [f"{reason} ({counts[reason]})" if counts.get(reason) else reason for reason in self.reasons]
 
@@ -187,10 +113,10 @@ class RevisionDiff:
         """The changes as plain data, for programs."""
         return {
             "old": self.old, "new": self.new, "reasons": list(self.reasons), "words": self.words(),
-            "texts": dict(self.texts), "recipe": _list_documents(self.recipe), "prose": _list_documents(self.prose),
+            "texts": dict(self.texts), "recipe": list_documents(self.recipe), "prose": list_documents(self.prose),
             "graph": self.graph.document(), "numbers": self.numbers.document(),
-            "checks": [check.document() for check in self.checks], "environment": _list_documents(self.environment),
-            "machine": _list_documents(self.machine), "files": _list_documents(self.files),
+            "checks": [check.document() for check in self.checks], "environment": list_documents(self.environment),
+            "machine": list_documents(self.machine), "files": list_documents(self.files),
         }  # fmt: skip
 
 
@@ -240,90 +166,6 @@ def _have_other_templates(manifests: Sequence[Manifest]) -> bool:
     The earliest manifests do not name theirs.
     """
     return len({manifest["provenance"].get("templatesSha256") for manifest in manifests}) > 1
-
-
-def compare_graphs(old: DrawnGraph, new: DrawnGraph) -> GraphDiff:
-    """Compare two graphs by the ids of their layers and the ends of their connections."""
-    layers = [{layer["id"]: _drop_places(layer) for layer in side["layers"]} for side in (old, new)]
-    ends = [[_format_ends(wire) for wire in side["connections"]] for side in (old, new)]
-    changed = {name: list_edits(layers[0][name], layers[1][name]) for name in layers[0] if name in layers[1]}
-    return GraphDiff(
-        tuple(name for name in layers[1] if name not in layers[0]),
-        tuple(name for name in layers[0] if name not in layers[1]),
-        {name: edits for name, edits in changed.items() if edits},
-        tuple(_list_missing(ends[1], ends[0])), tuple(_list_missing(ends[0], ends[1])),
-    )  # fmt: skip
-
-
-def _drop_places(layer: Layer) -> dict[str, object]:
-    """A layer without its places in the source."""
-    return {key: value for key, value in layer.items() if key not in PLACES}
-
-
-def _format_ends(wire: Connection) -> str:
-    """A connection by its ends, with ports and the numbers of calls."""
-    sides = (wire["source"], wire["sourcePort"]), (wire["target"], wire["targetPort"])
-    ends = [f"{layer}.{port}" if port else layer for layer, port in sides]
-    numbers = [number for number in (wire.get("sourceCall"), wire.get("targetCall")) if number is not None]
-    return " → ".join(ends) + (f" (calls {', '.join(f'#{number}' for number in numbers)})" if numbers else "")
-
-
-def _list_missing(some: list[str], others: list[str]) -> Iterator[str]:
-    """Those of `some` that are not among `others`, each as often as it is missing there."""
-    left = list(others)
-    for name in some:
-        if name in left:
-            left.remove(name)
-        else:
-            yield name
-
-
-def list_edits(old: Any, new: Any, name: str = "") -> tuple[Edit, ...]:
-    """Every leaf of two nested values that differs, named by its path: `experiment.cases[2].note`."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        keys = [*old, *(key for key in new if key not in old)]
-        parts = [(f"{name}.{key}" if name else str(key), old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        parts = [(f"{name}[{at}]", a, b) for at, (a, b) in enumerate(zip(old, new, strict=True))]
-    elif _have_ids(old) and _have_ids(new):
-        return list_edits({entry["id"]: entry for entry in old}, {entry["id"]: entry for entry in new}, name)
-    else:
-        shown = _cut_around_difference(_format_value(old), _format_value(new))
-        return () if _are_equal(old, new) else (Edit(name, *shown),)
-    return tuple(edit for part, a, b in parts for edit in list_edits(a, b, part))
-
-
-def _have_ids(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and "id" in e for e in value)
-
-
-def _are_equal(old: Any, new: Any) -> bool:
-    return type(old) is type(new) and (old == new or (old != old and new != new))
-
-
-def _format_value(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json.compact(value) if _is_json(value) else str(value)
-
-
-def _cut_around_difference(old: str, new: str) -> tuple[str, str]:
-    """Two texts as they are shown beside each other: long ones are cut around the place where they differ."""
-    if max(len(old), len(new)) <= SHOWN:
-        return old, new
-    shorter = min(len(old), len(new))
-    first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
-    last = next((at for at in range(shorter - first) if old[-1 - at] != new[-1 - at]), shorter - first)
-    return _cut_text(old, first, len(old) - last), _cut_text(new, first, len(new) - last)
-
-
-def _cut_text(text: str, first: int, last: int) -> str:
-    """A long text with some of what stands before and after a place in it."""
-    start, end = max(0, first - BEFORE), min(len(text), last + BEFORE)
-    end = min(end, start + SHOWN)
-    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
-
-
-def _is_json(value: Any) -> bool:
-    return isinstance(value, dict | list | bool | int | None)
 
 
 def _compare_recipes(old: Path, new: Path) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
@@ -413,11 +255,3 @@ def _compare_files(old: Path, new: Path) -> tuple[Edit, ...]:
 
 def _format_size(data: bytes | None) -> str:
     return ABSENT if data is None else f"{len(data)} bytes"
-
-
-def _list_documents(edits: Sequence[Edit]) -> list[EditDocument]:
-    return [edit.document() for edit in edits]
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
 import sys
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
@@ -21,16 +18,14 @@ from torch.overrides import TorchFunctionMode
 
 from . import naming, nesting, portable, rewriting, transforms
 from .chance import LAYERS, Draws
-from .flow import Flow, Source, storage_of
+from .flow import Source
 from .inside import Inside
 from .modules import ModelMap, children, is_leaf, list_held, named_class
+from .number_tracer import NumberTracer
 from .places import Places
-from .records import Call, CallKind, Struct, Tree
-from .values import PLAIN, Values, dtype_name, readable, same, version
+from .records import Call, Struct
+from .values import PLAIN, Values, readable, same, version
 from .watched_number import WatchedNumber, can_be_watched, plain_numbers
-
-LISTED = 256  # numbers of a list that are followed one by one
-LEAVING = 10_000  # numbers that leave at once and must stay as they were
 
 # Frames between a function of torch and who calls it; torch's own code decides nothing of the lesson's.
 BETWEEN = frozenset({str(torch._tensor.__file__), str(torch.overrides.__file__)})
@@ -40,41 +35,24 @@ TORCH = os.path.join(os.path.dirname(str(torch.__file__)), "")
 REPLACING = frozenset({"data_", "set_"})
 
 
-class Tracer:
+class Tracer(NumberTracer):
     """Collects the calls of one run; `calls` has the form that docs/architecture.md describes."""
 
     def __init__(
         self, model: ModelMap, places: Places, values: Values, *, native: bool = False, follow: bool = True
     ) -> None:
-        self.model, self.places, self.values, self.flow = model, places, values, Flow()
-        self.follow = follow  # whether floats that Python reads are watched further
-        self.numbers: dict[int, list[WatchedNumber]] = {}  # what such calls gave, and what they were made of
-        self.operands: dict[int, list[WatchedNumber]] = {}
-        self.guards: list[tuple[int, WatchedNumber]] = []  # calls that say that Python decided by a number
-        self.left: dict[int, list[tuple[Tensor, str]]] = {}  # tensors that NumPy … looks at, by their memory
-        self.printing: list[FrameType | None] = []  # the lesson's functions that print now, the innermost last
-        self.ended = False
+        super().__init__(model, places, values, follow=follow)
         self.replaced: dict[Any, Any] = {} if native else portable.REPLACED
-        self.calls: list[Call] = []
-        self.inside: list[int] = []
-        self.scopes: list[str] = []
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self.rows: dict[int, tuple[Tensor, int, list[Tensor]]] = {}  # of nested tensors: as of which version, the rows
-        self.unregistered: dict[int, tuple[nn.Module, str]] = {}
-        self.initial: dict[str, int] = {}  # parameters and buffers that were made during the run, as initialised
-        self.quiet = self.entering = self.stale = False
+        self.entering = False
         self.leaking = False  # numbers have left for Python inside the call that runs now
         self.insides: list[tuple[int, Inside]] = []  # of calls before, by their numbers
         self.within: Inside | None = None  # what notes the operations inside a call now
         self.thread = threading.get_ident()
         self.look: transforms.Look | None = None  # while a function runs under a transform
         self.looked: transforms.Look | None = None  # of the last one
+        self.initial: dict[str, int] = {}  # parameters and buffers that were made during the run, as initialised
         self.computing: dict[int, str] = {}  # what computes weights of the leaf that runs now, by the weight's name
         self.computed: dict[str, Struct] = {}  # the weights of that leaf that were computed
-        self.failed: tuple[BaseException, str] | None = None
-        for kind, source in (("_parameters", "param"), ("_buffers", "buffer")):
-            for name, tensor in model.tensors(kind):
-                self.flow.record_result(tensor, [source, name])
 
     def run(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called."""
@@ -219,27 +197,6 @@ class Tracer:
         finally:
             self.quiet, self.within = False, None
 
-    # -- numbers that leave for Python -------------------------------------------------------------------------------
-
-    def _leave(self, title: str, tensor: Any) -> None:
-        """A tensor's numbers go to NumPy, or become text: Python may decide by each of them, now and after writes."""
-        if not isinstance(tensor, Tensor) or not readable(tensor):
-            return
-        quiet, self.quiet = self.quiet, True
-        try:
-            with torch._C.DisableTorchFunction():
-                struct = self.read(tensor, None)
-                if _is_held(struct):
-                    return
-                call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", [struct], {}, 4)
-                many = tensor.numel() > LEAVING
-                numbers = [] if many else tensor.detach().to_dense().flatten().tolist()
-                call["out"] = {"opaque": "many numbers"} if many else self._describe(numbers, None, 0, read=False)
-                if title not in ("repr", "format"):
-                    self.left.setdefault(storage_of(tensor), []).append((tensor, title))
-        finally:
-            self.quiet = quiet
-
     def as_float(self, value: Any) -> Any:
         """`float(value)`; of a tensor of floats, a number that is watched further."""
         if type(value) is WatchedNumber:
@@ -247,91 +204,6 @@ class Tracer:
         if can_be_watched(value) and value.numel() == 1:
             return self.op(Tensor.__float__, (value,), {}, floating=True)
         return float(value)
-
-    def _follows(self, raw: str, args: Any, *, floating: bool) -> bool:
-        known = raw in naming.FOLLOWED and (raw != "__float__" or floating)
-        return known and self.follow and can_be_watched(args[0]) and args[0].numel() <= LISTED
-
-    def _followed(self, title: str, read: list[Struct], named: dict[str, Struct], out: Any) -> Any:
-        """Watched numbers in the place of the floats that `item` or `tolist` gave."""
-        call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 4)
-        number = len(self.calls) - 1
-
-        def watched(value: Any, path: str) -> Any:
-            if isinstance(value, list):
-                return [watched(part, f"{path}.{at}" if path else str(at)) for at, part in enumerate(value)]
-            return self._watch(value, number, path)
-
-        numbers = watched(out, "")
-        call["out"] = self._describe(numbers, None, 0, read=False)
-        return numbers
-
-    def _watch(self, value: float, call: int, path: str) -> WatchedNumber:
-        held = torch.tensor(value, dtype=torch.float64)
-        self.flow.record_result(held, [call, path])
-        number = WatchedNumber(value, held, self)
-        self.numbers.setdefault(call, []).append(number)
-        return number
-
-    def compute(self, title: str, value: float, numbers: list[Any]) -> Any:
-        """Arithmetic of Python's on watched numbers is an operation, too."""
-        if self.ended:
-            return value
-        if self.quiet:  # inside a call, where nobody follows it
-            for number in numbers:
-                if type(number) is WatchedNumber:
-                    self.decide(number)
-            return value
-        self.quiet = True
-        try:
-            with torch._C.DisableTorchFunction():
-                read = [self.read(number, None) for number in numbers]
-                call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, {}, 4)
-                at = len(self.calls) - 1
-                self.operands[at] = [number for number in numbers if type(number) is WatchedNumber]
-                result = self._watch(value, at, "")
-                call["out"] = self._describe(result, None, 0, read=False)
-        finally:
-            self.quiet = False
-        return result
-
-    def compare(self, title: str, value: Any, numbers: list[Any]) -> None:
-        """Python decides by what a comparison of watched numbers gives."""
-        if self.ended or self.is_printing():
-            return
-        with torch._C.DisableTorchFunction():
-            read = [self.read(number, None) for number in numbers]
-            call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, {}, 4)
-            call["out"] = value
-
-    def decide(self, number: WatchedNumber) -> None:
-        """Python decides by a watched number, which must therefore stay as it is."""
-        if number.decided or self.ended or self.is_printing():
-            return
-        number.decided = True
-        with torch._C.DisableTorchFunction():
-            struct = self.read(number, None)
-            number.reads -= 1
-            call = self._call(self._numbered("float", self.scopes[-1]), "torch.float", "op", [struct], {}, 4)
-            call["out"] = self._describe(number.value, None, 0, read=False)
-        self.guards.append((len(self.calls) - 1, number))
-
-    def _settle_numbers(self) -> None:
-        """Numbers that no operation read are no nodes: their calls only say by which of them Python decided."""
-        for at in sorted(self.numbers, reverse=True):
-            made = self.numbers[at]
-            if any(number.reads for number in made):
-                continue
-            if any(number.decided for number in made):
-                plain = [self._describe(number.value, None, 0, read=False) for number in made]
-                self.calls[at]["out"] = plain[0] if len(plain) == 1 else {"list": plain}
-            else:
-                _forget(self.calls[at])
-                for number in self.operands.get(at, ()):
-                    number.reads -= 1
-            for guard, number in self.guards:
-                if any(number is one for one in made):
-                    _forget(self.calls[guard])
 
     def _arguments(
         self, title: str, args: Any, kwargs: Any, touched: list[tuple[Tensor, int]]
@@ -345,6 +217,31 @@ class Tracer:
                 if isinstance(leaf, dict) and "tensor" in leaf:
                     leaf["unread"] = True
         return read, named
+
+    def looking_on(self) -> TorchFunctionMode:
+        """A context in which functions of torch that run inside another are seen, though they are no calls."""
+        return _Mode(self)
+
+    def _raised(self, title: str, read: list[Struct], named: dict[str, Struct]) -> None:
+        """Note a call that raised: if the lesson catches the error, it goes on by that."""
+        with torch._C.DisableTorchFunction():
+            call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 4)
+        call["raised"] = True
+
+    def _leaked(self, call: Call) -> None:
+        """Note in a call that numbers have left for Python while it ran."""
+        if self.leaking:
+            call["left"], self.leaking = True, False
+
+    def note_leak(self, name: str) -> None:
+        """Inside a call some code has called a function of torch: where numbers leave by it, it may decide by them."""
+        if name not in naming.READS | naming.LEAVING or self.is_printing():
+            return
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename in BETWEEN:
+            frame = frame.f_back
+        if frame is not None and not frame.f_code.co_filename.startswith(TORCH):
+            self.leaking = True
 
     def set_memory(self, native: Callable[..., Any], tensor: Tensor, args: Any, kwargs: Any) -> Any:
         """Give a tensor the memory of another: one node; or a bare storage, which is known by what looks at it."""
@@ -572,190 +469,6 @@ class Tracer:
             call["out"] = self.read(out, None)
         return out
 
-    # -- how it is recorded -----------------------------------------------------------------------------------------
-
-    def _call(
-        self, layer: str, op: str, kind: CallKind, args: list[Struct], kwargs: dict[str, Struct], depth: int
-    ) -> Call:
-        call: Call = {"layer": layer, "op": op, "kind": kind, "inside": self.inside[-1] if self.inside else None,
-                "at": self.places.here(depth), "args": args, "kwargs": kwargs, "out": None}  # fmt: skip
-        self.calls.append(call)
-        return call
-
-    def _finish(self, call: Call, out: Any, written: list[Tensor], index: Any = None) -> None:
-        """Note what a call made: new tensors are born of it, written ones hold its numbers from now on.
-
-        `index` is where a `setitem` wrote: its result is the whole tensor, but only a part of it changed.
-        """
-        number = len(self.calls) - 1
-        ids = {id(tensor) for tensor in written}
-        first: dict[int, str] = {}
-
-        def seen(tensor: Tensor, path: str) -> None:
-            first.setdefault(id(tensor), path)
-            if id(tensor) not in ids:
-                self.flow.record_result(tensor, [number, path])
-
-        nesting.walk(out, "", seen, 0)
-        for n, tensor in enumerate(written):
-            part = _part(tensor, index if n == 0 else None)  # an index is into setitem's own target, the first argument
-            self.flow.record_write(tensor, [number, first.get(id(tensor), f"written.{n}")], part)
-            if self.left:
-                for left, title in self.left.pop(storage_of(tensor), ()):
-                    self._leave(title, left)
-        call["out"] = self._describe(out, None, 0, read=False)
-
-    def read(self, value: Any, touched: list[tuple[Tensor, int]] | None) -> Struct:
-        """A value that is being read: its tensors say where their numbers came from."""
-        return self._describe(value, touched, 0, read=True)
-
-    def _describe(self, value: Any, touched: list[tuple[Tensor, int]] | None, depth: int, *, read: bool) -> Struct:
-        if isinstance(value, Tensor):
-            return self._tensor(value, touched, read=read)
-        if type(value) is WatchedNumber:
-            value.reads += read
-            struct = self._tensor(value.held, None, read=read)
-            return {**struct, "number": True} if isinstance(struct, dict) else struct
-        if value is None or isinstance(value, (bool, str)):
-            return value
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, float):
-            return float(value) if math.isfinite(value) else {"float": nesting.non_finite(value)}
-        if depth > nesting.DEPTH:
-            return {"opaque": "nested too deeply"}
-        below = depth + 1
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            fields = [[f, self._describe(getattr(value, f), touched, below, read=read)] for f in value._fields]
-            return {"record": type(value).__name__, "fields": fields}
-        if isinstance(value, (tuple, list, deque)):
-            items = [self._describe(item, touched, below, read=read) for item in value]
-            return {"tuple": items} if isinstance(value, tuple) else {"list": items}
-        if isinstance(value, Mapping):
-            return {"dict": [[self._describe(k, None, below, read=read), self._describe(v, touched, below, read=read)]
-                             for k, v in value.items()]}  # fmt: skip
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = [[f.name, self._describe(getattr(value, f.name, None), touched, below, read=read)]
-                      for f in dataclasses.fields(value)]  # fmt: skip
-            return {"record": type(value).__name__, "fields": fields}
-        return nesting.to_json(value)
-
-    def _rows(self, nested: Tensor, *, read: bool) -> Struct:
-        """A nested tensor as the record of its rows; each comes from a row of what made the whole."""
-        kept = self.rows.get(id(nested))
-        if kept is None or kept[1] != version(nested):
-            kept = self.rows[id(nested)] = (nested, version(nested), list(nested.unbind()))
-        if read and not self.flow.knows(nested):
-            return {"opaque": "a nested tensor that nobody was seen to make"}
-        sources = self.flow.sources(nested) if read else []
-        fields: list[list[Struct]] = []
-        for n, row in enumerate(kept[2]):
-            struct: Tree = {"tensor": self.values.take(row)}
-            if read:
-                struct["from"] = [[source, f"{path}.{n}" if path else str(n)] for source, path in sources]
-            fields.append([str(n), struct])
-        return {"record": "NestedTensor", "fields": fields}
-
-    def _tensor(self, tensor: Tensor, touched: list[tuple[Tensor, int]] | None, *, read: bool) -> Struct:
-        if tensor.is_nested and not torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            return self._rows(tensor, read=read)
-        if not readable(tensor):
-            return {"opaque": f"a tensor without numbers of its own ({type(tensor).__name__})"}
-        if touched is not None:
-            touched.append((tensor, version(tensor)))
-        if read:
-            if not self.flow.knows(tensor) and not self.flow.adopt_view(tensor):
-                self._outside(tensor)
-            elif self.flow.exposed and self.flow.is_exposed(tensor) and self.values.stale(tensor):
-                self._outside(tensor, written=True)
-        number = self.values.take(tensor, self.flow.writes(tensor))
-        if not read:
-            return {"tensor": number}
-        sources, born = self.flow.sources(tensor), self.flow.origin[id(tensor)][1]
-        # Where later writes cover a view, its sources no longer tell which tensor was read: its birth does.
-        return {"tensor": number, "from": sources, **({} if sources == [born] else {"born": born})}
-
-    def _outside(self, tensor: Tensor, *, written: bool = False) -> None:
-        """A tensor that nothing seen has made, or has written (by NumPy …), enters as a source of its own."""
-        scope = self.scopes[-1] if self.scopes else named_class(self.model.model).__name__
-        call = self._call(self._numbered("outside", scope), "Outside", "outside", [], {}, 6)
-        source: Source = [len(self.calls) - 1, ""]
-        if written:
-            self.flow.record_write(tensor, source)
-        else:
-            self.flow.record_result(tensor, source)
-            self.flow.expose(tensor)
-        call["out"] = {"tensor": self.values.take(tensor, self.flow.writes(tensor))}
-
-    def _layer(self, module: nn.Module) -> str:
-        if id(module) not in self.model.paths and self.stale:
-            self.model, self.stale = ModelMap(self.model.model), False
-        if id(module) in self.model.paths:
-            return self.model.paths[id(module)]
-        if id(module) not in self.unregistered:
-            name = self._numbered(named_class(module).__name__, self.scopes[-1] if self.scopes else "")
-            self.unregistered[id(module)] = (module, name)
-        return self.unregistered[id(module)][1]
-
-    def _numbered(self, name: str, scope: str) -> str:
-        n = self.counts[name, scope]
-        self.counts[name, scope] += 1
-        return f"{name}@{scope}#{n}"
-
-    def _failing(self, error: BaseException, what: str, args: Any, kwargs: Any) -> None:
-        """Remember the innermost call in which an exception arose, and what it was given."""
-        if self.failed is None or self.failed[0] is not error:
-            given: list[str] = []
-            for value in (*args, *kwargs.values()):
-                nesting.walk(value, "", lambda tensor, path: given.append(self._described(tensor)), 0)
-            self.failed = error, f"in {what}" + (f", given {', '.join(given[:6])}" if given else "")
-
-    def looking_on(self) -> TorchFunctionMode:
-        """A context in which functions of torch that run inside another are seen, though they are no calls."""
-        return _Mode(self)
-
-    def _raised(self, title: str, read: list[Struct], named: dict[str, Struct]) -> None:
-        """Note a call that raised: if the lesson catches the error, it goes on by that."""
-        with torch._C.DisableTorchFunction():
-            call = self._call(self._numbered(title, self.scopes[-1]), f"torch.{title}", "op", read, named, 4)
-        call["raised"] = True
-
-    def _leaked(self, call: Call) -> None:
-        """Note in a call that numbers have left for Python while it ran."""
-        if self.leaking:
-            call["left"], self.leaking = True, False
-
-    def note_leak(self, name: str) -> None:
-        """Inside a call some code has called a function of torch: where numbers leave by it, it may decide by them."""
-        if name not in naming.READS | naming.LEAVING or self.is_printing():
-            return
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename in BETWEEN:
-            frame = frame.f_back
-        if frame is not None and not frame.f_code.co_filename.startswith(TORCH):
-            self.leaking = True
-
-    def is_printing(self) -> bool:
-        """Whether the lesson's code that runs now is a line that only prints, not what that line calls."""
-        return bool(self.printing) and self.places.find_frame(3) is self.printing[-1]
-
-    def context(self, error: BaseException) -> str | None:
-        """In which call an exception arose, and what that was given; None when it arose elsewhere."""
-        chain: BaseException | None = error
-        while chain is not None:
-            if self.failed is not None and self.failed[0] is chain:
-                return self.failed[1]
-            chain = chain.__cause__ or chain.__context__
-        return None
-
-    def _described(self, tensor: Tensor) -> str:
-        source: Source = self.flow.origin[id(tensor)][1] if self.flow.knows(tensor) else ["", ""]
-        name = str(source[1]) if source[0] in ("input", "param", "buffer") else ""
-        if isinstance(source[0], int):
-            name = str(self.calls[source[0]]["layer"])
-        return f"{name or 'a tensor'}: {dtype_name(tensor)} {list(tensor.shape)}"
-
-
 class _Mode(TorchFunctionMode):
     """Hands every torch function called by the lesson to the tracer."""
 
@@ -774,18 +487,6 @@ class _Mode(TorchFunctionMode):
         if tracer.quiet:
             return tracer.replaced.get(func, func)(*args, **(kwargs or {}))
         return tracer.op(func, args, kwargs or {})
-
-
-def _is_held(struct: Struct) -> bool:
-    """Whether a tensor is a parameter or buffer as it was at first: no input reaches it."""
-    if not isinstance(struct, dict) or "born" in struct:
-        return False
-    return all(source[0] in ("param", "buffer") for source in struct.get("from", []))
-
-
-def _forget(call: Call) -> None:
-    """A call by which nothing was decided, and whose numbers nothing read."""
-    call["args"], call["kwargs"], call["out"] = [], {}, None
 
 
 def _written(title: str, touched: list[tuple[Tensor, int]], args: Any, kwargs: Any, out: Any) -> list[Tensor]:
@@ -807,13 +508,6 @@ def _overwrites(title: str, args: Any) -> bool:
         index = args[1] if isinstance(args[1], tuple) else (args[1],)
         return all(part is Ellipsis or (isinstance(part, slice) and part == slice(None)) for part in index)
     return title in naming.OVERWRITING
-
-
-def _part(tensor: Tensor, index: Any) -> Tensor:
-    """The part of a tensor that a basic index selects, as a view; all of it for any other index."""
-    parts = index if isinstance(index, tuple) else (index,)
-    basic = all(part is Ellipsis or type(part) is int or isinstance(part, slice) for part in parts)
-    return tensor[index] if index is not None and basic else tensor
 
 
 def _has_hooks(module: nn.Module) -> bool:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from .trace import Tracer
+    from .number_tracer import NumberTracer
 
 PLAIN = (int, float, bool)
 
@@ -27,7 +27,7 @@ class WatchedNumber:
 
     __slots__ = ("decided", "held", "reads", "tracer", "value")
 
-    def __init__(self, value: float, held: Tensor, tracer: Tracer) -> None:
+    def __init__(self, value: float, held: Tensor, tracer: NumberTracer) -> None:
         self.value, self.held, self.tracer = value, held, tracer
         self.reads, self.decided = 0, False  # how often an operation read it; whether Python did
 

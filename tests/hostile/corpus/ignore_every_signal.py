@@ -1,4 +1,4 @@
-"""Never ends, deaf to whatever it is told."""
+"""Never ends, deaf to every signal."""
 #: ends it passed the (processor )?time limit
 #: limits cpu_seconds=1 wall_seconds=6
 

@@ -10,7 +10,7 @@ from lessonpress.core.errors import LessonError
 from lessonpress.lesson.python_ast import Call
 from lessonpress.lesson.recipe import Experiment
 from lessonpress.replay import operations
-from lessonpress.replay.operations import builder, table
+from lessonpress.replay.operations import call_rows, table
 
 # Functions of torch that compute nothing.
 SETTINGS = frozenset({
@@ -107,4 +107,4 @@ def _is_beyond(call: Call) -> bool:
         return False
     name = operations.plain_name("_".join(parts))
     known = {name, name.removesuffix("_"), operations.plain_name(parts[-1]) if parts[0] == "special" else name}
-    return not known & {*operations.TABLE, *table.REWRITES, *table.RANDOM, *builder.CASTS, *builder.SAME}
+    return not known & {*operations.TABLE, *table.REWRITES, *table.RANDOM, *call_rows.CASTS, *call_rows.SAME}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -14,7 +14,16 @@ from lessonpress.replay.operations.products.kernels import linear
 from lessonpress.replay.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
-Params = Mapping[str, Any]
+
+
+class Params(TypedDict, total=False):
+    """What the multi-head module is constructed with, and whether it trains."""
+
+    num_heads: int
+    dropout: float
+    add_zero_attn: bool
+    batch_first: bool
+    training: bool
 
 
 @operation("scaled_dot_product_attention")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -13,7 +13,27 @@ from lessonpress.replay.operations.resampling.kernels import resize
 from lessonpress.replay.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
-Params = Mapping[str, Any]
+
+
+class Params(TypedDict, total=False):
+    """What the modules of this family are constructed with; each has some of these."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    output_padding: Any
+    dilation: Any
+    groups: int
+    padding_mode: str
+    ceil_mode: bool
+    return_indices: bool
+    count_include_pad: bool
+    divisor_override: int | None
+    output_size: Any
+    size: Any
+    scale_factor: Any
+    mode: str
+    align_corners: bool | None
 
 
 def _each(value: Any, rank: int) -> list[int]:
@@ -275,8 +295,8 @@ def Upsample(w: Weights, p: Params, input: Array) -> Any:
 
 def _max(rank: int, p: Params, x: Array) -> Any:
     """Max pooling with a module's settings."""
-    names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
-    return _max_pool(rank, x, *(p[name] for name in names))
+    window = (p["kernel_size"], p["stride"], p["padding"], p["dilation"])
+    return _max_pool(rank, x, *window, p["ceil_mode"], p["return_indices"])
 
 
 @layer(**_POOL, dilation=1, return_indices=False)
@@ -293,8 +313,8 @@ def MaxPool2d(w: Weights, p: Params, input: Array) -> Any:
 
 def _avg(rank: int, p: Params, x: Array) -> Any:
     """Average pooling with a module's settings."""
-    names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-    return _avg_pool(rank, x, *(p[name] for name in names))
+    window = (p["kernel_size"], p["stride"], p["padding"])
+    return _avg_pool(rank, x, *window, p["ceil_mode"], p["count_include_pad"], p["divisor_override"])
 
 
 @layer(**_POOL, count_include_pad=True, divisor_override=None)

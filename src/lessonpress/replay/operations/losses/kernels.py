@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -11,7 +10,13 @@ from lessonpress.replay.operations.activations.kernels import log_softmax
 from lessonpress.replay.operations.kinds import Array, Unsupported, real
 from lessonpress.replay.operations.table import Rewritten, layer, operation, rewrite
 
-Params = Mapping[str, Any]
+
+class Params(TypedDict, total=False):
+    """What the modules of this family are constructed with; each has some of these."""
+
+    reduction: str
+    ignore_index: int
+    label_smoothing: float
 
 
 def _current(name: str) -> None:

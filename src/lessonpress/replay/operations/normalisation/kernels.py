@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -11,8 +11,18 @@ from lessonpress.replay.operations.kinds import Array, Unsupported
 from lessonpress.replay.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
-Params = Mapping[str, Any]
 SMALLEST = {"float32": 2.0**-23, "float64": 2.0**-52}
+
+
+class Params(TypedDict, total=False):
+    """What the modules of this family are constructed with; each has some of these."""
+
+    normalized_shape: Any
+    num_groups: int
+    eps: Any
+    momentum: float | None
+    training: bool
+    dtype: str
 
 
 def _scaled(x: Array, weight: Array | None, bias: Array | None) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -12,12 +12,21 @@ from lessonpress.replay.operations.kinds import Array, Unsupported, affordable, 
 from lessonpress.replay.operations.table import ALIASES, Rewritten, layer, operation, rewrite
 
 Weights = Mapping[str, Array]
-Params = Mapping[str, Any]
 
 ALIASES.update(
     linalg_matmul="matmul", ger="outer", vdot="dot",
     NonDynamicallyQuantizableLinear="Linear",  # the output layer of an attention
 )  # fmt: skip
+
+
+class Params(TypedDict, total=False):
+    """What the embeddings are constructed with; the other modules need nothing of theirs."""
+
+    max_norm: float | None
+    norm_type: float
+    mode: str
+    include_last_offset: bool
+    padding_idx: int | None
 
 
 def _product(first: Array, second: Array) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -13,9 +13,21 @@ from lessonpress.replay.operations.products.kernels import linear
 from lessonpress.replay.operations.table import layer, operation
 
 Weights = Mapping[str, Array]
-Params = Mapping[str, Any]
 State = tuple[Array, ...]  # (h,) or, for an LSTM, (h, c); each [batch, hidden]
 Step = Callable[[Array, State, Weights, str], State]
+
+
+class Params(TypedDict, total=False):
+    """What the layers and cells are constructed with; each has some of these."""
+
+    hidden_size: int
+    num_layers: int
+    nonlinearity: str
+    batch_first: bool
+    bidirectional: bool
+    dropout: float
+    proj_size: int
+    training: bool
 
 
 def _gates(x: Array, h: Array, w: Weights, suffix: str) -> tuple[Array, Array]:

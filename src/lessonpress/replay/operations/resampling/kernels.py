@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -14,6 +14,18 @@ from lessonpress.replay.operations.table import Rewritten, layer, operation, rew
 
 CUBIC = -0.75  # the slope of torch's bicubic kernel at 1
 LINEAR = frozenset(["linear", "bilinear", "trilinear"])
+
+
+class Params(TypedDict, total=False):
+    """What the modules of this family are constructed with; each has some of these."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    dilation: Any
+    groups: int
+    upscale_factor: int
+    downscale_factor: int
 
 
 @rewrite("interpolate")
@@ -129,7 +141,7 @@ def pad_around(input: Array, pad: Sequence[int], mode: str) -> Any:
 def _pad_module(name: str, rank: int, mode: str) -> None:
     """Enter a leaf module that pads."""
 
-    def kernel(w: Any, p: Any, input: Array) -> Any:
+    def kernel(w: Any, p: Params, input: Array) -> Any:
         pads = p["padding"] if isinstance(p["padding"], list | tuple) else [p["padding"]] * (2 * rank)
         return pad_around(input, pads, mode)
 
@@ -164,7 +176,7 @@ def patches(input: Array, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 @layer(dilation=1, padding=0, stride=1)
-def Unfold(w: Any, p: Any, input: Array) -> Any:
+def Unfold(w: Any, p: Params, input: Array) -> Any:
     """`patches` with the module's settings."""
     return patches(input, p["kernel_size"], p["dilation"], p["padding"], p["stride"])
 
@@ -201,18 +213,18 @@ def channel_shuffle(input: Array, groups: int) -> Any:
 
 
 @layer()
-def PixelShuffle(w: Any, p: Any, input: Array) -> Any:
+def PixelShuffle(w: Any, p: Params, input: Array) -> Any:
     """`pixel_shuffle` with the module's factor."""
     return pixel_shuffle(input, p["upscale_factor"])
 
 
 @layer()
-def PixelUnshuffle(w: Any, p: Any, input: Array) -> Any:
+def PixelUnshuffle(w: Any, p: Params, input: Array) -> Any:
     """`pixel_unshuffle` with the module's factor."""
     return pixel_unshuffle(input, p["downscale_factor"])
 
 
 @layer()
-def ChannelShuffle(w: Any, p: Any, input: Array) -> Any:
+def ChannelShuffle(w: Any, p: Params, input: Array) -> Any:
     """`channel_shuffle` with the module's groups."""
     return channel_shuffle(input, p["groups"])

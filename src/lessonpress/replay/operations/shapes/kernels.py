@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -15,6 +15,17 @@ ALIASES.update(
     swapaxes="transpose", swapdims="transpose", concat="cat", concatenate="cat", moveaxis="movedim",
     mH="mT", adjoint="mT", H="T", row_stack="vstack",
 )  # fmt: skip
+
+
+class Params(TypedDict, total=False):
+    """What the modules of this family are constructed with; each has some of these."""
+
+    start_dim: int
+    end_dim: int
+    dim: int
+    unflattened_size: Any
+    padding: Any
+    value: float
 
 
 def _view(input: Array, shape: Sequence[int]) -> Array:
@@ -321,19 +332,19 @@ def meshgrid(tensors: Sequence[Array], indexing: str = "ij") -> list[Array]:
 
 
 @layer(view=True)
-def Identity(w: Any, p: Any, input: Array) -> Array:
+def Identity(w: Any, p: Params, input: Array) -> Array:
     """The input itself."""
     return input
 
 
 @layer(view=True, start_dim=1, end_dim=-1)
-def Flatten(w: Any, p: Any, input: Array) -> Any:
+def Flatten(w: Any, p: Params, input: Array) -> Any:
     """The axes after the first merged into one."""
     return flatten(input, p["start_dim"], p["end_dim"])
 
 
 @layer(view=True)
-def Unflatten(w: Any, p: Any, input: Array) -> Any:
+def Unflatten(w: Any, p: Params, input: Array) -> Any:
     """One axis parted into several."""
     return unflatten(input, p["dim"], p["unflattened_size"])
 
@@ -341,7 +352,7 @@ def Unflatten(w: Any, p: Any, input: Array) -> Any:
 def _padding(name: str) -> None:
     """Enter a leaf module that pads the last axes with a constant."""
 
-    def forward(w: Any, p: Any, input: Array) -> Any:
+    def forward(w: Any, p: Params, input: Array) -> Any:
         margins = p["padding"]
         several = margins if isinstance(margins, list | tuple) else [margins] * (2 * int(name[-2]))
         return pad(input, several, value=p["value"])
