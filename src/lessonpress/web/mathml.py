@@ -83,7 +83,7 @@ def _convert(tex: str, *, block: bool, where: str) -> str:
         place, _, words = str(error).partition(": ")
         at = f" at its character {int(place) + 1}" if place.isdigit() else ""
         said = (words or place).rstrip(".").replace("\\\\", "\\")
-        raise LessonError(where, f"the maths {tex!r:.200} cannot be read{at}: {said[:1].lower()}{said[1:]}",
+        raise LessonError(where, f"the maths {tex!r:.200} cannot be read{at}: {said[:1].lower()}{said[1:200]}",
                           "TeX maths that is complete and known") from error  # fmt: skip
 
 
