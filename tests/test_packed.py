@@ -1,4 +1,4 @@
-"""Superseded revisions as archives: the same bytes, the same names, the same addresses, a tenth of the place or less."""
+"""Superseded revisions as archives: the same bytes, the same names, the same addresses, less than a tenth."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_further_revision_of_words_is_small(project: Path) -> None:
 
 
 def test_fifty_lessons_of_twenty_revisions_are_small(project: Path) -> None:
-    """By the revisions that this repository has published: fifty lessons of twenty each, by two versions of the worker."""
+    """By the revisions that this repository has published: fifty lessons of twenty each, by two workers."""
     revisions = latest(project)
     archives = [packed.pack(files) for files in revisions]
     assert [packed.unpack(archive, beside.__getitem__) for archive, beside in archives] == revisions
