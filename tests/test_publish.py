@@ -92,7 +92,7 @@ def test_the_first_revision_is_published_whole(tmp_path: Path, monkeypatch: pyte
     published, rendered = packed.read_files(folder), packed.read_files(new)
     assert published.keys() == rendered.keys()
     assert {name for name in published if published[name] != rendered[name]} <= set(dated.NAMES)
-    # The run was years before; whoever cites it, or reads its crate, is told when it was published.
+    # The run was years before; whoever cites it, or reads its crate, learns when it was published.
     assert b'date-released: "2033-05-18"' in published["CITATION.cff"]
     assert b'"datePublished": "2033-05-18T03:33:20+00:00"' in published["ro-crate-metadata.json"]
     assert integrity.find_revision_faults(folder, SLUG) == []
