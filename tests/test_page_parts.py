@@ -141,13 +141,14 @@ def test_a_graph_is_light(count: int) -> None:
 def test_a_citation_is_valid_yaml_and_bibtex() -> None:
     """CITATION.cff says title, version, date and author; BibTeX escapes what TeX would read."""
     sample = {**manifest(), "title": 'A "title": 50 % & more', "curator": "Ada"}
-    cff = YAML(typ="safe").load(bundle.make_citation(sample).decode())
+    cff = YAML(typ="safe").load(bundle.make_citation(sample, "2026-05-06T07:08:09+00:00").decode())
     assert (cff["cff-version"], cff["title"], cff["version"]) == ("1.2.0", sample["title"], sample["revision"])
     assert cff["authors"] == [{"name": "Ada"}]
+    assert cff["date-released"] == "2026-05-06"
     assert "references" not in cff  # which must have authors, and no author is known
     paper = {"title": "On equilibrium", "authors": ["Grace", 'B. "C"'], "url": "https://example.org/paper"}
     sample["milestone"] = {**sample["milestone"], "papers": [{"title": "Without"}, paper]}
-    cited = YAML(typ="safe").load(bundle.make_citation(sample).decode())["references"]
+    cited = YAML(typ="safe").load(bundle.make_citation(sample, "2026-05-06T07:08:09+00:00").decode())["references"]
     assert cited == [{"type": "article", **paper, "authors": [{"name": name} for name in paper["authors"]]}]
     entry = citation.make_citation(sample)
     assert r"50 \% \& more" in entry.before

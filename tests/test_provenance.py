@@ -24,6 +24,8 @@ MANIFEST: dict[str, Any] = {
 FILES = {"model.py": b"x = 1\n", "lesson.yaml": b"schema: 1\n", "run.py": b"run", "worker/run.py": b"w",
          "manifest.json": b"{}", "preview.svg": b"<svg/>", "SHA256SUMS": b"s", "bundle.zip": b"z"}  # fmt: skip
 
+AT = "2026-03-04T05:06:07+00:00"  # its publication
+
 # The parts of in-toto's Statement v1 and SLSA's provenance v1 that are required, restated as a schema.
 MOMENT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$"
 DIGEST = {"type": "object", "minProperties": 1, "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]+$"}}
@@ -102,17 +104,18 @@ def test_the_subjects_are_the_files_by_their_digests() -> None:
 
 def test_the_crate_describes_itself_and_its_root() -> None:
     """The descriptor names the root and the version; the root has the four properties that RO-Crate 1.1 requires."""
-    known = entities(provenance.make_crate(MANIFEST, FILES))
+    known = entities(provenance.make_crate(MANIFEST, FILES, AT))
     assert known["ro-crate-metadata.json"]["about"] == {"@id": "./"}
     assert known["ro-crate-metadata.json"]["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
     root = known["./"]
     assert root["@type"] == "Dataset"
-    assert all(root[key] for key in ("name", "description", "datePublished", "license"))
+    assert all(root[key] for key in ("name", "description", "license"))
+    assert root["datePublished"] == AT
 
 
 def test_every_reference_of_the_crate_leads_somewhere() -> None:
     """Whatever an entity refers to is an entity (but the specification), and every file is a part."""
-    crate = provenance.make_crate(MANIFEST, FILES)
+    crate = provenance.make_crate(MANIFEST, FILES, AT)
     known = entities(crate)
     assert set().union(*(references(list(e.values())) for e in known.values())) - set(known) == {
         "https://w3id.org/ro/crate/1.1"
@@ -127,7 +130,7 @@ def test_every_reference_of_the_crate_leads_somewhere() -> None:
 def test_a_bare_lesson_has_a_crate_too(missing: str) -> None:
     """Whatever a lesson does not say is left out, and a licence is always named."""
     bare = {**MANIFEST, missing: {"milestone": None, "tags": []}.get(missing, "")}
-    known = entities(provenance.make_crate(bare, FILES))
+    known = entities(provenance.make_crate(bare, FILES, AT))
     assert known[known["./"]["license"]["@id"]]["name"]
     assert set().union(*(references(list(e.values())) for e in known.values())) <= {
         *known,
@@ -138,7 +141,7 @@ def test_a_bare_lesson_has_a_crate_too(missing: str) -> None:
 def test_every_word_of_a_crate_is_in_its_context() -> None:
     """A key that the context does not define means nothing to a reader of linked data, and is refused by validators."""
     terms = json.loads((Path(__file__).parent / "data" / "ro-crate-1.1-context.json").read_text())["@context"]
-    crate = provenance.make_crate(MANIFEST, FILES)
+    crate = provenance.make_crate(MANIFEST, FILES, AT)
     known = {*terms, *(term for part in crate["@context"] if isinstance(part, dict) for term in part)}
     kinds = {kind for entity in crate["@graph"] for kind in _listed(entity["@type"])}
     used = {key for entity in crate["@graph"] for key in entity if not key.startswith("@")} | kinds

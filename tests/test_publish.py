@@ -4,6 +4,7 @@ import base64
 import multiprocessing
 import shutil
 import threading
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from lessonpress.build.steps import Done
 from lessonpress.core import atomic_io, canonical_json
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config
-from lessonpress.publishing import publish
-from lessonpress.revision import history
+from lessonpress.publishing import integrity, publish
+from lessonpress.revision import dated, history, packed
 from tests import tiny
 
 SLUG = "echo"
@@ -88,9 +89,15 @@ def test_the_first_revision_is_published_whole(tmp_path: Path, monkeypatch: pyte
     name = tiny.revision(work)
     assert publish.publish(work, note="hello") == Done(f"echo: published revision {name}")
     folder, new = config.published(SLUG) / name, work.revision
-    assert {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()} == {
-        p.relative_to(new): p.read_bytes() for p in new.rglob("*") if p.is_file()
-    }
+    published, rendered = packed.read_files(folder), packed.read_files(new)
+    assert published.keys() == rendered.keys()
+    assert {name for name in published if published[name] != rendered[name]} <= set(dated.NAMES)
+    # The run was years before; whoever cites it, or reads its crate, learns when it was published.
+    assert b'date-released: "2033-05-18"' in published["CITATION.cff"]
+    assert b'"datePublished": "2033-05-18T03:33:20+00:00"' in published["ro-crate-metadata.json"]
+    assert integrity.find_revision_faults(folder, SLUG) == []
+    with zipfile.ZipFile(folder / "bundle.zip") as bundled:
+        assert bundled.read(f"{SLUG}-{name}/CITATION.cff") == published["CITATION.cff"]
     assert read_history(config) == {
         "slug": SLUG,
         "current": name,
@@ -311,15 +318,17 @@ def test_what_a_killed_publisher_left_is_swept_by_the_next(tmp_path: Path) -> No
     assert [p.name for p in config.published(SLUG).iterdir() if p.name.startswith(".")] == []
 
 
-def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path) -> None:
+def test_a_deleted_folder_comes_back_without_an_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When somebody has removed the folder by hand, publishing restores it; the history already tells of it."""
     config = tiny.at(tmp_path)
     name = tiny.published(config, "one")
     before = read_history(config)
+    files = packed.read_files(config.published(SLUG) / name)
     shutil.rmtree(config.published(SLUG) / name)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "2000000000")
     done = publish.publish(steps.open_build(config, SLUG))
     assert done.words == f"echo: revision {name} is back in its place"
-    assert (config.published(SLUG) / name / "worker" / "run.py").is_file()
+    assert packed.read_files(config.published(SLUG) / name) == files  # with the date of then
     assert read_history(config) == before
 
 

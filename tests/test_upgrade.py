@@ -76,6 +76,25 @@ def test_another_torch_is_published_with_its_reason(house: Config, factor: float
     assert run(house, "2.14.0", factor) == [upgrade.Lesson(SLUG, upgrade.SAME, f"revision {last['revision']}", ())]
 
 
+def test_the_versions_that_publish_are_to_be_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What requirements.txt does not fix, another clone would install otherwise; what it fixes needs no word."""
+    monkeypatch.setattr(upgrade.bundle, "read_version", {"lessonpress": "1.2", "torch": "2.14.1"}.__getitem__)
+    assert list(upgrade.check_requirements(tmp_path)) == []
+    for text, said in {
+        "lessonpress==1.2\ntorch==2.14.1\n": [], "lessonpress[sigstore] == 1.2  # ours\nTorch==2.14.1": [],
+        "lessonpress @ git+https://example.org/x@0123\ntorch==2.14.1": [],
+        "lessonpress==1.2\ntorchvision==2.14.1\n# torch==2.14.1": ["does not name torch: write torch==2.14.1,"],
+        "lessonpress==1.1\ntorch==2.14.10": ["says lessonpress ==1.1: write lessonpress==1.2,",
+                                             "says torch ==2.14.10: write torch==2.14.1,"],
+        "lessonpress\ntorch>=2.14": ["says lessonpress: write", "says torch >=2.14: write"],
+        "lessonpress==1.2\ntorch==2.14.*": ["says torch ==2.14.*: write"],
+    }.items():  # fmt: skip
+        (tmp_path / "requirements.txt").write_text(text, encoding="utf-8")
+        advice = list(upgrade.check_requirements(tmp_path))
+        assert len(advice) == len(said), advice
+        assert all(words in line for words, line in zip(said, advice, strict=True)), advice
+
+
 def test_an_edit_does_not_hide_behind_an_upgrade(house: Config) -> None:
     """What was edited and not published is published first, under its own reason."""
     tiny.edit(house.lesson(SLUG) / "lesson.yaml", "title: Echo", "title: Edited")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -88,15 +89,25 @@ def test_a_thousand_lessons_do_not_lag(browser: Browser, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_around_the_lessons(browser: Browser, tmp_path: Path, scheme: Any) -> None:
-    """The catalogue, the history and the page for a wrong address have no fault that axe knows, and are valid."""
+    """Catalogue, history, the pages around revisions and for a wrong address: valid, and without a fault for axe."""
     event = {"revision": "5eed5eed5eed5eed", "publishedAt": "2031-01-01T00:00:00Z", "reasons": ["prose"], "note": "n"}
-    history = {"slug": "l1", "current": event["revision"], "pinned": None, "revisions": [event]}
+    history = {"slug": "l1", "current": event["revision"], "pinned": None,
+               "revisions": [event, {**event, "revision": "abcdefabcdefabcd"}],
+               "withdrawn": [{"revision": "0123456789abcdef", "at": "2031-02-02T00:00:00Z", "note": ""}]}  # fmt: skip
+    layers = site_pages.render_layers("l1", "Lesson", history)
+    leads_on = re.sub('<meta http-equiv="refresh".*?>|<script>.*?</script>', "", site_pages.render_current(
+        "l1", "Lesson", history), flags=re.DOTALL)  # as somebody meets it whose browser does not go on
+    assert len(layers) == 3
     texts = {
+        **{f"layer-{name}": text for name, text in layers.items()}, "leads-on": leads_on,
         "catalogue": site_pages.render_catalogue(many(3)),
         "history": site_pages.render_history("l1", "Lesson", history, {event["revision"]: manifest()}),
         "missing": site_pages.render_missing(),
         "waiting": site_pages.render_waiting("lessons/x/lesson.yaml:3: titel: unknown key."),
     }
+    for name in layers:  # something to be shown in the frame
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text(texts["missing"], encoding="utf-8")
     for name, text in texts.items():
         html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")

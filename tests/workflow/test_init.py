@@ -1,93 +1,21 @@
 """A repository of somebody's own: an installed wheel, `lessonpress init`, and the commands that its README names."""
 
-import email
 import os
 import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from lessonpress import __version__
 from lessonpress.authoring import repository
-from tests import tiers
-from tests.workflow import environments
+from tests import actions, tiers
+from tests.workflow.owners import Owner, built, environment, good, run
 
 pytestmark = pytest.mark.workflow
-
-Done = subprocess.CompletedProcess[str]
-
-
-def run(command: list[str], folder: Path, **around: str) -> Done:
-    """Run a command in a folder with nothing of this test's own environment but what is given."""
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder.parent), "LC_ALL": "C.UTF-8", **around}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-
-
-def good(done: Done) -> str:
-    """All that a command said, once it has succeeded."""
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Somebody with a Python that has lessonpress from a wheel, and with a repository."""
-
-    python: Path
-    folder: Path
-
-    def python_m(self, *arguments: str, **around: str) -> Done:
-        """Run a module of the installed packages in the repository."""
-        return run([str(self.python), "-m", *arguments], self.folder, **around)
-
-    def snakemake(self, *arguments: str) -> str:
-        """Run Snakemake with one core."""
-        return good(self.python_m("snakemake", "--cores", "1", *arguments))
-
-    def git(self, *arguments: str) -> str:
-        """Run git as the owner."""
-        return good(run(["git", "-c", "user.name=A", "-c", "user.email=a@example.org", *arguments], self.folder))
-
-    def commit(self) -> None:
-        """Commit everything that is not ignored."""
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", "as it stands")
-
-    def revisions(self) -> set[str]:
-        """The revisions of the first lesson."""
-        return {path.name for path in (self.folder / "results" / "models" / repository.LESSON).iterdir()
-                if path.is_dir()}  # fmt: skip
-
-
-def built(project: Path, to: Path) -> Path:
-    """The wheel of a project, made by the build tool that the lock names."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(to), "."]
-    subprocess.run(command, cwd=project, check=True, capture_output=True, timeout=300)
-    [wheel] = to.glob("*.whl")
-    return wheel
-
-
-def environment(folder: Path, wheel: Path) -> Path:
-    """The Python of a new environment with our dependencies, and with lessonpress from a wheel only.
-
-    The dependencies are this environment's own files under a second name: what is fresh here is lessonpress.
-    """
-    with zipfile.ZipFile(wheel) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        described = email.message_from_bytes(archive.read(name))
-    needed = [each for each in described.get_all("Requires-Dist", []) if "extra ==" not in each]
-    python = environments.make(folder, [*needed, "pip"])
-    command = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run([python, *command], check=True, capture_output=True, timeout=300)
-    return python
 
 
 @pytest.fixture(scope="module")
@@ -146,18 +74,64 @@ def test_the_same_lesson_is_the_same_revision(owner: Owner, tmp_path: Path) -> N
     assert published.read_bytes() == (tmp_path / "out" / "identity.json").read_bytes()
 
 
-def test_a_clone_can_be_checked_and_edited(another: Owner) -> None:
-    """What CI runs passes in a fresh clone, and fails once a lesson was edited; the edit is a revision of its own."""
-    script = ["bash", "scripts/check_site.sh"]
-    around = {"PYTHON": str(another.python), "CORES": "1"}
-    good(run(script, another.folder, **around))
+def check_site(owner: Owner, project: Path, wheel: Path, event: dict[str, object]) -> actions.Job:
+    """The job of the reusable workflow, as the one that `init` wrote calls it; what it would fetch is linked."""
+    calling = actions.read_workflow(owner.folder / repository.SITE)
+    reusable = actions.read_workflow(project / repository.WORKFLOW)
+    assert calling["jobs"]["site"]["uses"].partition("@")[0] == f"{repository.OWNER}/{repository.WORKFLOW}"
+    github = {"event": {"repository": {"default_branch": "main"}}, **event}
+    caller = actions.Job(calling, "site", owner.folder, {"github": github}, {})
+    given = {name: caller.evaluate(value) for name, value in calling["jobs"]["site"]["with"].items()}
+    inputs = actions.fill_inputs(reusable, given)
+    assert inputs["python-version"] == f"{sys.version_info.major}.{sys.version_info.minor}"
+    there = (owner.folder / ".venv").is_dir()
+    steps = {"python": {"outputs": {"python-version": "3.11.7"}},
+             "cache": {"outputs": {"cache-hit": str(there).lower()}}}  # fmt: skip
+    tools = owner.folder.parent / "tools"
+    if not there:
+        (owner.folder / "wheels").mkdir()
+        shutil.copy(wheel, owner.folder / "wheels")
+        tools.mkdir()
+        make = f'PYTHONPATH="{project}" exec "{sys.executable}" -P -m tests.workflow.owners "$PWD/$3" "{wheel}"'
+        (tools / "python").write_text(f'#!/bin/sh\n[ "$1 $2" = "-m venv" ] && {make}\n')
+        (tools / "python").chmod(0o755)
+    around = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(owner.folder.parent), "LC_ALL": "C.UTF-8",
+              "PIP_NO_INDEX": "1"}  # fmt: skip
+    return actions.Job(reusable, "check", owner.folder, {"github": github, "inputs": inputs, "steps": steps}, around)
+
+
+def test_the_workflow_of_init_runs_step_by_step(another: Owner, owner: Owner, project: Path) -> None:
+    """A push to the default branch installs, checks and builds the site; a request with an edit fails, and says why."""
+    [wheel] = (owner.folder.parent / "wheel").glob("*.whl")
+    push = check_site(another, project, wheel, {"event_name": "push", "ref_name": "main"})
+    assert push.run(), push.done
+    assert [step.name for step in push.done] == [step.get("name", step.get("uses", "").partition("@")[0])
+                                                 for step in push.job["steps"]]  # fmt: skip
+    assert "All is good: 1 lesson verified." in push.summary
+    assert push.outputs()["summary"].strip() == push.summary.strip()
+    cache, pages, reports = (step.given for step in push.done if "path" in step.given)
+    assert cache["key"] == "lessonpress-Linux-X64-3.11.7-requirements.txt"
+    assert pages["files"].endswith("artifact.tar")
+    assert {"work/verify/report.html", "work/verify/junit.xml", "work/logs"} <= set(reports["files"].split("\n"))
+    deploys = {name: actions.Job(actions.read_workflow(another.folder / repository.SITE), "deploy", another.folder,
+                                 {"github": {**push.known["github"], "event_name": name}}, {}).runs()
+               for name in ("push", "pull_request")}  # fmt: skip
+    assert deploys == {"push": True, "pull_request": False}
+
     [old] = another.revisions()
     recipe = another.folder / "lessons" / repository.LESSON / "lesson.yaml"
     recipe.write_text(re.sub(r"(?m)^title:.*$", "title: Another title", recipe.read_text(encoding="utf-8")), "utf-8")
-    done = run(script, another.folder, **around)
-    assert done.returncode == 1
+    another.git("commit", "--quiet", "--all", "--message", "another title")
+    another.git("update-ref", "refs/remotes/origin/main", "HEAD~1")
+    request = check_site(another, project, wheel, {"event_name": "pull_request", "base_ref": "main"})
+    assert not request.run()
+    names = [step.name for step in request.done]
+    assert names[-3:] == ["Check", "Hand over the summary", "Keep the reports"]
+    assert "Install" not in names
     [new] = another.revisions() - {old}
-    assert f"revision {old} → {new} because of: prose" in done.stdout + done.stderr
+    assert f"revision {old} → {new} because of: prose" in request.done[-3].output
+    assert "Another title" in request.outputs()["summary"]
+    assert {"work/diff/review.html", "work/diff/review.md"} <= set(request.done[-1].given["files"].split("\n"))
 
 
 MISTAKES: dict[str, tuple[str, Callable[[str], str], str]] = {

@@ -1,20 +1,25 @@
 """Revisions that an earlier lessonpress has published stay readable, and new ones are published beside them.
 
-`tests/data/older.tar.xz` holds a lesson with two revisions, as they were made before manifests named their templates.
+`tests/data/older.tar.xz` holds a lesson with two revisions, as they were made before manifests named their templates,
+`adopter-0.1.0.tar.xz` what somebody had committed who began with `lessonpress init` of 0.1.0 and published twice.
 """
 
 import io
 import re
 import shutil
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from lessonpress import __version__
+from lessonpress.authoring import repository
 from lessonpress.core import canonical_json
-from lessonpress.publishing import diff, doctor, integrity, prune, publish, site, verify
+from lessonpress.publishing import diff, doctor, integrity, prune, publish, site, upgrade, verify
 from lessonpress.revision import history
 from tests.workflow.conftest import TINY, House, build
+from tests.workflow.owners import Owner, good, run
 from tests.workflow.revisions import regenerated
 
 pytestmark = pytest.mark.workflow
@@ -63,3 +68,56 @@ def test_a_new_revision_stands_beside_them(older: House) -> None:
     last = history.read_history(older.published, TINY)["revisions"][-1]
     assert {"prose", "templates"} <= set(last["reasons"])
     assert str(publish.publish(regenerated(older)).words).startswith(f"{TINY}: unchanged")
+
+
+@pytest.fixture
+def adopter(tmp_path: Path, project: Path) -> Owner:
+    """Give the repository of somebody whose first lesson was published twice by 0.1.0, with the files of its `init`."""
+    folder = tmp_path / "adopter"
+    with tarfile.open(project / "tests" / "data" / "adopter-0.1.0.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    owner = Owner(Path(sys.executable), folder)
+    owner.git("init", "--quiet")
+    owner.commit()
+    return owner
+
+
+@pytest.mark.parametrize("way", ["upgrade", "snakemake"])
+def test_a_repository_that_0_1_0_began_upgrades(adopter: Owner, way: str) -> None:
+    """The command that the doctor names, or a plain run, leads to a good state: one event more, with its reason.
+
+    Every file of every revision keeps its bytes, every page its address, and old revisions verify by themselves.
+    """
+    results, lesson = adopter.folder / "results", adopter.folder / "results" / "models" / repository.LESSON
+    before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    old = history.read_history(lesson, repository.LESSON)
+    assert "lessonpress==0.1.0" in (adopter.folder / "requirements.txt").read_text(encoding="utf-8")
+    doctored = adopter.python_m("lessonpress", "doctor")
+    assert doctored.returncode == 1
+    assert all("lessonpress site" in line for line in doctored.stdout.strip().splitlines())  # the revisions are whole
+    if way == "upgrade":
+        said = good(adopter.python_m("lessonpress", "upgrade"))
+        assert f"1 {upgrade.IDENTICAL} (lessonpress 0.1.0 → {__version__})" in said
+        assert f"requirements.txt says lessonpress ==0.1.0: write lessonpress=={__version__}" in said
+        assert "requirements.txt does not name torch: write torch==" in said
+    else:
+        assert "because of: environment (settings" in adopter.snakemake()
+        assert f"1 {upgrade.SAME}" in good(adopter.python_m("lessonpress", "upgrade"))
+    assert "Nothing to be done" in adopter.snakemake() or way == "upgrade"
+    new = history.read_history(lesson, repository.LESSON)
+    assert new["revisions"][:-1] == old["revisions"]
+    last = new["revisions"][-1]
+    assert set(last["reasons"]) == {"environment", "templates"}
+    assert last["note"] == (f"lessonpress 0.1.0 → {__version__}" if way == "upgrade" else None)
+    assert new["current"] == last["revision"]
+    for path, data in before.items():
+        assert path.is_file()
+        assert path.read_bytes() == data or path.parent in (results, lesson, results / "schema")
+    for event in old["revisions"]:
+        good(run([sys.executable, "-I", "verify.py", "--digests"], lesson / event["revision"]))
+    assert "All is good" in adopter.snakemake("verify")
+    good(adopter.python_m("lessonpress", "doctor"))
+    good(adopter.python_m("lessonpress", "merge", "--setup"))
+    assert "merge=lessonpress" in (adopter.folder / ".gitattributes").read_text(encoding="utf-8")
+    adopter.commit()
+    good(adopter.python_m("lessonpress", "doctor"))

@@ -17,6 +17,7 @@ from lessonpress.core import atomic_io, config, packaged_files
 from lessonpress.core.errors import WrongUsage
 from lessonpress.core.settings import Config
 from lessonpress.publishing import git_setup
+from lessonpress.revision import bundle
 
 LESSON, SITE, REQUIREMENTS = "first-lesson", ".github/workflows/site.yml", "requirements.txt"
 # What a file of the repository is made from, by lessonpress's own names. Names without their dot: a `.gitignore` among
@@ -76,7 +77,7 @@ def make_files(settings: Config | None = None) -> dict[str, str]:
     settings = settings or Config()
     requirement, workflow = find_origin()
     marks = {"@RESULTS@": settings.results, "@LESSONS@": settings.lessons, "@WORK@": settings.work,
-             "@REQUIREMENT@": requirement, "@REUSABLE@": workflow,
+             "@REQUIREMENT@": requirement, "@REUSABLE@": workflow, "@TORCH@": bundle.read_version("torch"),
              "@SLUG@": LESSON, "@PYTHON@": f"{sys.version_info.major}.{sys.version_info.minor}"}  # fmt: skip
     made = {name: _fill_in(packaged_files.path(source), marks) for name, source in MADE_FROM.items()}
     place = f"{settings.lessons}/{LESSON}"

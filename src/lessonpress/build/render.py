@@ -19,7 +19,7 @@ from lessonpress.lesson.capture_records import Capture
 from lessonpress.lesson.recipe import Recipe, Recording
 from lessonpress.lesson.records import Cases, Graph, MutantVerdict, SourceRecord, Verdict
 from lessonpress.replay import replay
-from lessonpress.revision import bundle, identity, manifest, manifest_schema, provenance, weights, worker_files
+from lessonpress.revision import bundle, dated, identity, manifest, manifest_schema, weights, worker_files
 from lessonpress.revision.manifest_schema import Manifest, PublishedFile
 from lessonpress.web.page import (
     binding,
@@ -97,11 +97,7 @@ def _render(
     whole: Manifest = {**body, "revision": name, "files": _list_files(read, name, files)}
     manifest_schema.validate_manifest(whole)
     files["manifest.json"] = canonical_json.pretty(whole).encode()
-    files["CITATION.cff"] = bundle.make_citation(whole)
-    files[provenance.CRATE] = canonical_json.pretty(provenance.make_crate(whole, files)).encode()
-    files[provenance.STATEMENT] = canonical_json.pretty(provenance.make_statement(whole, files)).encode()
-    files["SHA256SUMS"] = bundle.make_checksums(files)
-    files["bundle.zip"] = bundle.zip_bundle(files, f"{read.recipe.slug}-{name}")
+    files = dated.date_files(whole, files, whole["provenance"]["capturedAt"])  # until it is published
     reason = view_models.explain_recorded_only(whole)
     return name, files, live_promise.find_broken(read, captured, replayed, live.live, reason)
 

@@ -304,6 +304,8 @@ def upgrade(
     typer.echo(upgrader.format_table(lessons, dry_run=dry_run))
     if not dry_run:
         typer.echo(pages.write_site(settings))
+        for advice in upgrader.check_requirements(Path()):
+            typer.echo(advice)
     if mistakes:
         raise LessonErrors(mistakes)
 

@@ -28,6 +28,7 @@ def settle_lesson(config: Config, slug: str, lesson_history: History) -> int:
         if not (folder / name).is_dir() and packed.exists(folder / name):
             packed.unpack_folder(folder / name)
     if config.earlier != "packed":
+        packed.sweep_shared(folder)
         return 0
     count = 0
     for name in integrity.list_revisions(folder):
@@ -36,6 +37,7 @@ def settle_lesson(config: Config, slug: str, lesson_history: History) -> int:
         if known and place.is_dir() and not integrity.find_revision_faults(place, slug):
             packed.pack_folder(place)
             count += 1
+    packed.sweep_shared(folder)
     return count
 
 
@@ -53,6 +55,8 @@ def pack_published(config: Config, slugs: Sequence[str] = ()) -> str:
                 config.published(slug)) if not (config.published(slug) / name).is_dir()]  # fmt: skip
             for place in places:
                 packed.unpack_folder(place)
+            for slug in names:
+                packed.sweep_shared(config.published(slug))
             done = f"unpacked {len(places)}"
     return f"{done} revisions: {before / 1e6:.1f} MB → {_measure(models) / 1e6:.1f} MB"
 

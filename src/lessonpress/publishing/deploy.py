@@ -38,6 +38,7 @@ def deploy(config: Config, out: Path) -> str:
         for name in packed.list_revisions(folder):
             if not (folder / name).is_dir():
                 packed.unpack_folder(folder / name)
+        packed.sweep_shared(folder)
         _add_tombstones(folder)
     broken = list(links.find_broken_links(out, config.site.base_url))
     ours = [(page, link) for page, link in broken if not FROZEN.match(page)]

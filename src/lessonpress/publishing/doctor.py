@@ -71,7 +71,7 @@ def _check_reasons(folder: Path, lesson_history: History, at: str) -> Iterator[F
                 expected = [identity.FIRST]
             else:
                 sides = [packed.open_revision(folder / one) for one in (before, name)]
-                expected = list(revision_diff.compare_revisions(*sides).reasons)
+                expected = list(revision_diff.find_reasons(*sides))
         except (LessonError, OSError, *integrity.READ_ERRORS):
             expected = event["reasons"]  # a damaged revision is reported elsewhere
         if set(event["reasons"]) != set(expected):

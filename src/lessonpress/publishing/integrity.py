@@ -21,7 +21,7 @@ from lessonpress.web.page import volatile
 
 NAME = re.compile(r"[0-9a-f]{16}")
 FOLDER = re.compile(r"models/[^/]+/[0-9a-f]{16}(?:\.tar\.xz)?(?=/|$)")
-ARCHIVE = re.compile(rf"[0-9a-f]{{16}}{re.escape(packed.SUFFIX)}")
+ARCHIVE = re.compile(rf"[0-9a-f]{{16}}{re.escape(packed.SUFFIX)}|{packed.SHARED.pattern}")
 LEFTOVER = re.compile(r"\..*\.tmp-\d+")
 SHOWN_NAMES = 3  # files of a folder that are named in its line
 PAGES = re.compile(rf"index\.html|revisions\.html|[0-9a-f]{{16}}\.html|{re.escape(history.FILE)}")

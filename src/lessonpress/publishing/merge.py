@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -223,10 +224,16 @@ def _list_copies(models: Path, slug: str, name: str, known: _Known) -> Iterator[
         files = {path.removeprefix(f"{at}/"): data[blob] for path, blob in blobs.items() if blob in data}
         if list(files) == [at + packed.SUFFIX]:
             with contextlib.suppress(*packed.READ_ERRORS):
-                files = packed.unpack(files[at + packed.SUFFIX])
+                files = packed.unpack(files[at + packed.SUFFIX], partial(_read_beside, models / slug, commit))
         if not list(integrity.find_file_faults(files, slug, name)):
             manifest = canonical_json.loads(files["manifest.json"])
             yield str(manifest["provenance"]["capturedAt"]), files
+
+
+def _read_beside(folder: Path, commit: str, name: str) -> bytes:
+    """An archive of a lesson's folder as a commit holds it, else as it is here."""
+    data = git.read_blob(folder.parent, commit, folder / name)
+    return (folder / name).read_bytes() if data is None else data
 
 
 def _write_folder(place: Path, files: Mapping[str, bytes]) -> None:

@@ -211,7 +211,7 @@ def list_reasons(folder: Path, old: str | None, new: str) -> list[str]:
         return [identity.FIRST]
     sides = [packed.open_revision(folder / name) for name in (old, new)]
     with integrity.explain_damage(*sides):
-        return list(revision_diff.compare_revisions(*sides).reasons)
+        return list(revision_diff.find_reasons(*sides))
 
 
 def accept(config: Config, slug: str) -> str:

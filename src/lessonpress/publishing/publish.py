@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, e
 from lessonpress.lesson import packages
 from lessonpress.lesson.reader import RECIPE
 from lessonpress.publishing import attestations, history_guard, signatures
-from lessonpress.revision import history, identity, packed
+from lessonpress.revision import dated, history, identity, packed
 from lessonpress.revision.history import History
 
 if TYPE_CHECKING:
@@ -151,13 +152,15 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
         integrity.require_whole(folder / revision)
     if before == revision and exists:
         return revision, f"unchanged, revision {revision} ({rounding or 'identical'})"
+    made = canonical_json.read((folder / revision if exists else work.revision) / "manifest.json")
+    at = max(clock.read_clock(), made["provenance"]["capturedAt"])  # SOURCE_DATE_EPOCH may name one before the run
     if not exists:
-        _move(work.revision, rendered["files"], folder / revision)
+        files = {name: (work.revision / name).read_bytes() for name in rendered["files"]}
+        known = (event["publishedAt"] for event in past["revisions"] if event["revision"] == revision)
+        _move(dated.date_files(made, files, next(known, at)), folder / revision)
     if before == revision:
         return revision, f"revision {revision} is back in its place"
     reasons, counted = _list_reasons(packed.open_revision(folder / before) if before else None, folder / revision)
-    ran = canonical_json.read(folder / revision / "manifest.json")["provenance"]["capturedAt"]
-    at = max(clock.read_clock(), ran)  # SOURCE_DATE_EPOCH may name a moment before the run
     now = history.add_event(past, revision, at, reasons, note)
     history.write_history(folder, now)
     if work.config.earlier == "packed":
@@ -218,14 +221,14 @@ def _list_reasons(old: Path | None, new: Path) -> tuple[list[str], list[str]]:
         return reasons, reasons
 
 
-def _move(new: Path, names: list[str], place: Path) -> None:
-    """Copy files beside their place, flush them, and rename their folder in: it is there whole or not at all."""
+def _move(files: Mapping[str, bytes], place: Path) -> None:
+    """Write files beside their place, flush them, and rename their folder in: it is there whole or not at all."""
     beside = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
-        for name in names:  # and nothing else that lies there, such as a workflow engine's marker files
+        for name, data in files.items():
             (beside / name).parent.mkdir(parents=True, exist_ok=True)
-            (beside / name).write_bytes((new / name).read_bytes())
-        atomic_io.flush([beside / name for name in names])
+            (beside / name).write_bytes(data)
+        atomic_io.flush([beside / name for name in files])
         os.rename(beside, place)
         _flush(place.parent)
     finally:

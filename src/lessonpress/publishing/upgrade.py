@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files
 from lessonpress.publishing import equivalence, integrity, publish
-from lessonpress.revision import history, revision_diff
+from lessonpress.revision import bundle, history, revision_diff
 
 SAME, IDENTICAL, WITHIN, OTHER = "unchanged", "numbers identical", "numbers within tolerance", "numbers differ"
+REQUIREMENTS = "requirements.txt"
 VERSIONS = ("lessonpress", "torch", "python")  # of a manifest's provenance: what an upgrade is about
 
 
@@ -89,3 +91,21 @@ def format_table(lessons: Sequence[Lesson], *, dry_run: bool) -> str:
     because = f" ({versions})" if versions else ""
     then = "" if dry_run or all(one.outcome == SAME for one in lessons) else ". Commit it with your requirements"
     return "\n".join([*lines, f"{tally}{because}{then}."])
+
+
+def check_requirements(folder: Path) -> Iterator[str]:
+    """What a repository's requirements.txt does not say of the versions that publish it, and what to write, in words.
+
+    Without a file of this name there is nothing to say: the versions are fixed elsewhere.
+    """
+    path = folder / REQUIREMENTS
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    said = "\n".join(line.partition("#")[0].strip() for line in lines)
+    if lines:
+        for name in ("lessonpress", "torch"):
+            wanted = bundle.read_version(name)
+            match = re.search(rf"(?mi)^{name}\b(?!-)(?:\[[^\]\n]*\])?[ \t]*(.*)$", said)
+            what = match[1] if match else None
+            if what is None or not re.match(rf"@|==\s*{re.escape(wanted)}(?![\w.*])", what):
+                here = f"says {name} {what}".rstrip() if match else f"does not name {name}"
+                yield f"{REQUIREMENTS} {here}: write {name}=={wanted}, so that everybody publishes with what is here."

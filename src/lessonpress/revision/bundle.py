@@ -27,7 +27,12 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 def list_requirements() -> str:
     """The packages that run.py needs, at the versions that made the record."""
     words = "# Everything that run.py needs. A CPU build of torch is enough: nothing here uses a GPU.\n"
-    return words + "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in packages.INSTALLED)
+    return words + "".join(f"{name}=={read_version(name)}\n" for name in packages.INSTALLED)
+
+
+def read_version(package: str) -> str:
+    """The version of a package that is installed here, without the mark of a build (`2.13.0`, not `2.13.0+cpu`)."""
+    return version(package).partition("+")[0]
 
 
 def make_editor_files() -> dict[str, bytes]:
@@ -55,15 +60,18 @@ def make_editor_files() -> dict[str, bytes]:
     return {f".vscode/{name}": canonical_json.pretty(value).encode() for name, value in documents.items()}
 
 
-def make_citation(manifest: Manifest) -> bytes:
-    """CITATION.cff of a revision (Citation File Format 1.2.0); every value is a JSON string, which YAML reads."""
+def make_citation(manifest: Manifest, moment: str) -> bytes:
+    """CITATION.cff of a revision that is published at a moment (Citation File Format 1.2.0).
+
+    Every value is a JSON string, which YAML reads.
+    """
     title, revision = manifest["title"], manifest["revision"]
     cited = manifest["milestone"]["papers"] if manifest["milestone"] else []
     papers = [_make_reference(paper) for paper in cited if paper.get("authors")]  # the format asks for authors
     lines = [
         "cff-version: 1.2.0", "message: Please cite this revision of the lesson.", "type: dataset",
         f"title: {_quote(title)}", f"version: {_quote(revision)}",
-        f"date-released: {_quote(manifest['provenance']['capturedAt'][:10])}",
+        f"date-released: {_quote(moment[:10])}",
         "authors:", f"  - name: {_quote(manifest['curator'] or 'unknown')}",
         *(["keywords:", *(f"  - {_quote(tag)}" for tag in manifest["tags"])] if manifest["tags"] else []),
         *(["references:", *(line for paper in papers for line in paper)] if papers else []),

@@ -28,8 +28,8 @@ FORMATS = {
 }  # fmt: skip
 
 
-def make_crate(manifest: Manifest, files: Mapping[str, bytes]) -> JsonLd:
-    """The RO-Crate 1.1 metadata of a revision folder: its files, what made them, and whom they cite."""
+def make_crate(manifest: Manifest, files: Mapping[str, bytes], moment: str) -> JsonLd:
+    """The RO-Crate 1.1 metadata of a revision published at a moment: its files, what made them, and whom they cite."""
     listed = {name: data for name, data in sorted(files.items()) if name not in (CRATE, *AFTER)}
     entities = [_make_file(name, data) for name, data in listed.items()]
     entities += [{"@id": name, "@type": "File", "name": name, "encodingFormat": _find_format(name)} for name in AFTER]
@@ -38,16 +38,16 @@ def make_crate(manifest: Manifest, files: Mapping[str, bytes]) -> JsonLd:
     return {"@context": CONTEXT, "@graph": [
         {"@id": CRATE, "@type": "CreativeWork", "about": {"@id": "./"},
          "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"}},
-        _make_root(manifest, entities, papers), *entities, *_list_people(manifest), *papers,
+        _make_root(manifest, entities, papers, moment), *entities, *_list_people(manifest), *papers,
         *_make_action(manifest, listed),
     ]}  # fmt: skip
 
 
-def _make_root(manifest: Manifest, entities: list[JsonLd], papers: list[JsonLd]) -> JsonLd:
+def _make_root(manifest: Manifest, entities: list[JsonLd], papers: list[JsonLd], moment: str) -> JsonLd:
     root: JsonLd = {
         "@id": "./", "@type": "Dataset", "name": manifest["title"],
         "description": manifest["description"] or manifest["question"] or manifest["title"],
-        "datePublished": manifest["provenance"]["capturedAt"], "license": {"@id": "#license"},
+        "datePublished": moment, "license": {"@id": "#license"},
         "identifier": manifest["revision"],
         "hasPart": [{"@id": entity["@id"]} for entity in entities], "mentions": {"@id": "#capture"},
     }  # fmt: skip

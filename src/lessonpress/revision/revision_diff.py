@@ -120,13 +120,26 @@ class RevisionDiff:
         }  # fmt: skip
 
 
+def find_reasons(old: Path, new: Path) -> tuple[str, ...]:
+    """Why one revision folder is not the other: the reasons alone, which need no array, recipe or text.
+
+    Raises LessonError when one of them cannot be read.
+    """
+    identities, manifests = _read_sides(old, new)
+    return list_reasons(*identities, compare_graphs(*manifests), templates=_have_other_templates(manifests))
+
+
+def _read_sides(old: Path, new: Path) -> tuple[tuple[Identity, Identity], tuple[Manifest, Manifest]]:
+    return ((published.read_identity(old), published.read_identity(new)),
+            (published.read_manifest(old), published.read_manifest(new)))  # fmt: skip
+
+
 def compare_revisions(old: Path, new: Path) -> RevisionDiff:
     """Compare two revision folders of one lesson, by the old one's tolerance.
 
     Raises LessonError when one of them cannot be read.
     """
-    identities = [published.read_identity(old), published.read_identity(new)]
-    manifests = [published.read_manifest(old), published.read_manifest(new)]
+    identities, manifests = _read_sides(old, new)
     prose, recipe = _compare_recipes(old, new)
     graph = compare_graphs(manifests[0], manifests[1])
     texts = _compare_texts(old, new)
