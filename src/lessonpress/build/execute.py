@@ -73,6 +73,7 @@ def find_recipe_place(error: WorkerError, plan: Plan, folder: Path) -> str:
         "import": ("model", "file"), "class": ("model", "class"), "build": args if args[-1] == "args" else ("model",),
         "parameters": read.setting_place(number, "parameters", *key),
         "inputs": read.setting_place(number, "inputs", *key), "call": read.setting_place(number, "inputs"),
+        "gradients": ("experiment", "record", "gradients"),
         "weights": read.setting_place(number, "weights"), "prepare": ("prepare",),
     }.get(str(error.get("stage")), ())  # fmt: skip
     return read.error(path, "").where

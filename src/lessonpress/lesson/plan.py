@@ -10,6 +10,7 @@ from lessonpress.lesson.recipe import DRAWN, Case, Experiment, Recipe, Recording
 
 if TYPE_CHECKING:
     from lessonpress.worker.records import (
+        GradientPlan,
         InputSpec,
         MetricPlan,
         MutantPlan,
@@ -27,6 +28,9 @@ def plan_runs(recipe: Recipe) -> Plan:
     runs = [_execution(recipe)]
     if recipe.experiment:
         runs += [_run(recipe, recipe.experiment, run) for run in (*recipe.experiment.cases, *recipe.experiment.probes)]
+    for run in runs:
+        if wanted := plan_gradients(recipe):
+            run["gradients"] = wanted
     return {"schema": 1, "slug": recipe.slug, "model": {"file": recipe.model.file, "class": recipe.model.class_},
             "runs": runs, "record": plan_records(recipe), "metrics": plan_metrics(recipe), "checks": recipe.checks,
             "mutants": plan_mutants(recipe), "prepare": plan_training(recipe)}  # fmt: skip
@@ -63,6 +67,19 @@ def plan_records(recipe: Recipe) -> list[RecordPlan]:
     recording = recipe.experiment.record if recipe.experiment else Recording()
     return [{"id": entry.id, "tensor": entry.tensor, "select": entry.select, "reshape": entry.reshape}
             for entry in (*recording.matrices, *recording.vectors)]  # fmt: skip
+
+
+def plan_gradients(recipe: Recipe) -> GradientPlan | None:
+    """The gradients that every run takes, None where the recipe asks for none."""
+    wanted = recipe.experiment.record.gradients if recipe.experiment else None
+    if wanted is None:
+        return None
+    return {"of": wanted.of, "select": wanted.select, "with_respect_to": wanted.with_respect_to}
+
+
+def locate_gradient(address: str, wanted: Sequence[str]) -> str | None:
+    """Where the gradient with respect to an address is recorded: the call that gives it, and its place there."""
+    return f"grad@gradients#0[{list(wanted).index(address)}]" if address in wanted else None
 
 
 def plan_metrics(recipe: Recipe) -> list[MetricPlan]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -19,12 +19,14 @@ from lessonpress.core.settings import TAKEN
 from lessonpress.core.source_map import Path as Where
 from lessonpress.core.source_map import Placed
 from lessonpress.lesson import conditions, file_names, lesson_files, plan, validation_messages
-from lessonpress.lesson.recipe import DRAWN, STATISTICS, Experiment, Mutant, Question, Recipe, Recording, Spec
+from lessonpress.lesson.recipe import DRAWN, STATISTICS, Experiment, Mutant, Question, Recipe, Recorded, Recording, Spec
 
 if TYPE_CHECKING:
     from lessonpress.lesson.records import RecipeDocument, SourceRecord
 
 RECIPE = "lesson.yaml"
+GRADIENT = "grad:"  # how the address of a gradient begins
+Entry = TypeVar("Entry", bound=Recorded)
 NUMBER = "\0number"  # the key under which source.json keeps a number that JSON lacks
 MAX_FILE_BYTES, MAX_FILES = lesson_files.MAX_BYTES, 2_000
 MAX_PLANNED = 1_000_000  # values in all runs, each with all that it inherits
@@ -97,7 +99,25 @@ def read(folder: Path) -> Lesson:
     mistakes = list(islice(_mistakes(lesson), validation_messages.MAX_MISTAKES))
     if mistakes:
         raise LessonErrors(mistakes)
-    return lesson
+    return lesson.with_recipe(name_gradients(lesson.recipe))
+
+
+def name_gradients(recipe: Recipe) -> Recipe:
+    """The recipe with the address of the call that gives it in the place of every `grad:ADDRESS` that is recorded."""
+    experiment = recipe.experiment
+    if experiment is None or experiment.record.gradients is None:
+        return recipe
+    wanted = experiment.record.gradients.with_respect_to
+
+    def name(entry: Entry) -> Entry:
+        found = plan.locate_gradient(entry.tensor.removeprefix(GRADIENT), wanted)
+        return entry.model_copy(update={"tensor": found}) if found and entry.tensor.startswith(GRADIENT) else entry
+
+    record = experiment.record.model_copy(update={
+        "matrices": [name(entry) for entry in experiment.record.matrices],
+        "vectors": [name(entry) for entry in experiment.record.vectors],
+    })  # fmt: skip
+    return recipe.model_copy(update={"experiment": experiment.model_copy(update={"record": record})})
 
 
 def _no_recipe(folder: Path) -> LessonError:
@@ -134,7 +154,7 @@ def reopen(folder: Path, source: SourceRecord) -> Lesson:
                                  "Run the same command again.")  # fmt: skip
     document = source["document"]
     placed = Placed(_plain(document["value"]), {tuple(path): line for path, line in document["lines"]})
-    return Lesson(folder, document["name"], Recipe.model_validate(placed.value), files, placed)
+    return Lesson(folder, document["name"], name_gradients(Recipe.model_validate(placed.value)), files, placed)
 
 
 def _jsonable(value: Any) -> Any:
@@ -365,6 +385,13 @@ def _experiment_mistakes(lesson: Lesson, experiment: Experiment) -> Iterator[Les
                            f"recorded: {', '.join(arrays)}")  # fmt: skip
     yield from _doubles(lesson, [((*at, "record", group, i, "id"), entry.id) for group in ("matrices", "vectors")
                                  for i, entry in enumerate(getattr(record, group))])  # fmt: skip
+    wanted = record.gradients.with_respect_to if record.gradients else []
+    for group, entries in (("matrices", record.matrices), ("vectors", record.vectors)):
+        for i, entry in enumerate(entries):
+            if entry.tensor.startswith(GRADIENT) and entry.tensor.removeprefix(GRADIENT) not in wanted:
+                yield lesson.error((*at, "record", group, i, "tensor"), f"no gradient with respect to "
+                                   f"{entry.tensor.removeprefix(GRADIENT)!r} is taken",
+                                   f"record.gradients.with_respect_to: {', '.join(wanted) or 'nothing'}")  # fmt: skip
     yield from _doubles(lesson, [((*at, "record", "metrics", i, "id"), m.id) for i, m in enumerate(record.metrics)])
     for i, metric in enumerate(record.metrics):
         if metric.of not in arrays:

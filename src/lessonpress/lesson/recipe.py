@@ -205,9 +205,20 @@ class Metric(Record):
     of: Id = Field(description="The id of the recorded array that it is computed from.")
 
 
+class Gradients(Record):
+    """The gradients to record: of one number of the run, without a line for it in the model."""
+
+    of: str = Field(
+        description="The address of the value whose gradient is taken; summed, where it is no single number.")
+    select: str | None = Field(None, description="Basic numpy indexing that cuts the value, such as `[0, 3]`.")
+    with_respect_to: Annotated[list[str], Field(min_length=1)] = Field(
+        description="Addresses of inputs, parameters, results of layers; `grad:ADDRESS` then names a gradient.")
+
+
 class Recording(Record):
     """Everything that is published of each case."""
 
+    gradients: Gradients | None = Field(None, description="Gradients, which `grad:ADDRESS` in a `tensor:` names.")
     matrices: list[Matrix] = Field([], description="Arrays of two or more axes.")
     vectors: list[Vector] = Field([], description="Arrays of one axis, or single numbers.")
     metrics: list[Metric] = Field([], description="Numbers that are computed from recorded arrays.")

@@ -17,6 +17,7 @@ from lessonpress.sandbox.result import state_limit
 
 DOING = {"import": "importing the file", "build": "building the model", "parameters": "setting the parameters",
          "inputs": "making the inputs", "call": "calling the model", "class": "looking for the class",
+         "gradients": "taking gradients",
          "check": "running", "prepare": "preparing the weights", "weights": "reading the prepared weights"}  # fmt: skip
 # How each limit that the kernel holds shows in an exception: a type, or words of its message.
 LIMITS: Mapping[str, tuple[str, ...]] = {

@@ -106,11 +106,12 @@ def select(values: Array, spec: str | None, shape: list[int] | None) -> Array:
 
     Raises ValueError for anything but basic indexing, and for indices and shapes that do not fit.
     """
-    out = values[_index(spec)] if spec else values
+    out = values[read_index(spec)] if spec else values
     return np.asarray(out).reshape(shape) if shape is not None else np.asarray(out)
 
 
-def _index(spec: str) -> Any:
+def read_index(spec: str) -> Any:
+    """The index that a text such as `[0, :, 1:3]` says. Raises ValueError for anything but basic indexing."""
     text = spec.strip()
     text = text if text.startswith("[") else f"[{text}]"
     try:
@@ -210,6 +211,19 @@ class Run(Mapping[str, Array]):
         if base == "output":
             return [self.run["output"]]
         raise NoSuchAddress(address, "matches nothing that ran", self._nearest(address))
+
+    def find_struct(self, address: str) -> records.Tree:
+        """The structure of the one array that an address names. Raises NoSuchAddress."""
+        parsed = parse(address)
+        structs = self.structs(parsed, address)
+        if parsed.call == "*":
+            raise NoSuchAddress(address, "names several arrays", [])
+        struct = structs[0]
+        for pick in parsed.picks:
+            struct = self._inside(struct, pick, address)
+        if not (isinstance(struct, dict) and "tensor" in struct):
+            raise NoSuchAddress(address, "holds no single array", [])
+        return struct
 
     def _picked(self, struct: records.Struct, parsed: Address, address: str) -> Array:
         for pick in parsed.picks:

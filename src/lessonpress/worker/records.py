@@ -28,6 +28,14 @@ class Tolerance(TypedDict):
     rtol: float
 
 
+class GradientPlan(TypedDict):
+    """The gradients to take after a run: of one number, with respect to what stands at some addresses, in order."""
+
+    of: str
+    select: str | None
+    with_respect_to: list[str]
+
+
 class RunPlan(TypedDict):
     """One run that the worker is asked for; `weights` names prepared ones, None takes them as initialised."""
 
@@ -40,6 +48,7 @@ class RunPlan(TypedDict):
     weights: str | None
     parameters: dict[str, InputSpec]
     inputs: list[tuple[str, InputSpec]]
+    gradients: NotRequired[GradientPlan]
 
 
 # "class" and "with" are no names that a class statement could give a key.

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import inputs, kernels, load, modules, portable, recorded, stored, transforms
+from . import gradients, inputs, kernels, load, modules, portable, recorded, stored, transforms
 from .places import Places
 from .records import Facts, InputSpec, Module, Outputs, Plan, Recorded, Run, RunPlan, Struct, WorkerError
 from .trace import Tracer
@@ -174,6 +174,9 @@ class _One:
             initial = self._prepared(model)
         with reporting(self.places, "inputs", run["id"], None):
             given = [(name, self._input(name, spec)) for name, spec in run["inputs"]]
+            wanted = run.get("gradients")
+            if wanted:
+                gradients.require_gradients(wanted, given)
         tracer = Tracer(modules.ModelMap(model), self.places, self.values, native=self.native, follow=follow)
         self.tracer = tracer
         for name, value in given:
@@ -186,7 +189,7 @@ class _One:
             args, kwargs = bind_inputs(model, given)
             seed(run["seed"])
             with modules.watch_construction(self.places, declared):
-                tracer.run(args, kwargs)
+                tracer.run(args, kwargs, partial(gradients.take_gradients, wanted, tracer, given) if wanted else None)
         initial |= tracer.initial
         late = modules.ModelMap(model)  # lazy modules have their parameters only now
         self.structure = partial(late.describe, declared)

@@ -31,6 +31,7 @@ from .watched_number import WatchedNumber, can_be_watched, plain_numbers
 BETWEEN = frozenset({str(torch._tensor.__file__), str(torch.overrides.__file__)})
 TORCH = os.path.join(os.path.dirname(str(torch.__file__)), "")
 
+AFTERWARDS = "gradients"  # the scope of what is done after the model's call
 # These give a tensor another memory: what it held before is read no more, what it holds now is the second argument's.
 REPLACING = frozenset({"data_", "set_"})
 
@@ -54,11 +55,18 @@ class Tracer(NumberTracer):
         self.computing: dict[int, str] = {}  # what computes weights of the leaf that runs now, by the weight's name
         self.computed: dict[str, Struct] = {}  # the weights of that leaf that were computed
 
-    def run(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called."""
+    def run(self, args: Iterable[Any], kwargs: Mapping[str, Any], then: Callable[[], None] | None = None) -> Any:
+        """Call the model and watch it; its own call is the first of `calls`, whatever its class does when called.
+
+        `then` is called afterwards and watched, too, in a scope of its own.
+        """
         with self.watching():
             self.entering = True
             returned = self._container(self.model.model, "", self.model.model, tuple(args), dict(kwargs))
+            if then is not None:
+                self.scopes.append(AFTERWARDS)
+                then()
+                self.scopes.pop()
         self._settle_numbers()
         return returned
 
