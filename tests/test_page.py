@@ -457,7 +457,7 @@ def test_unknown_tex_stops_the_page() -> None:
     """A lesson whose maths cannot be rendered is refused, and the message says where it is."""
     sample = manifest()
     sample["question"] = r"What is $\nosuchthing$?"
-    with pytest.raises(LessonError, match=r"question: the maths .* cannot be read at its character 1: unknown command"):
+    with pytest.raises(LessonError, match="question: unknown TeX command"):
         render(sample)
 
 

@@ -77,7 +77,7 @@ const stroll = (event, figure, cell) => {
   next.focus();
 };
 /** @type {(svg: any, event: MouseEvent) => [row: number, column: number]} */
-const pointed = (svg, event) => {
+export const pointed = (svg, event) => {
   const [left, top, width, height] = svg.dataset.frame.split(" ").map(Number);
   const area = svg.getBoundingClientRect();
   const unit = svg.viewBox.baseVal.width / area.width;

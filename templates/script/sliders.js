@@ -8,6 +8,7 @@ import { button, make, one } from "./dom.js";
 import { largestOf } from "./figures.js";
 import { caseData, compute, enter, figureNow, inputOf, metricNow, move } from "./machine.js";
 import { counted, numeric, placeOf, short, sizeOf } from "./numbers.js";
+import { isDrawable, makePad } from "./pad.js";
 import { live, now, watchers } from "./state.js";
 
 const KNOBS = 64; // sliders that are offered for one input
@@ -42,9 +43,17 @@ const rangeOf = (name) => {
   const most = largestOf(Object.keys(live.cases).flatMap((id) => [...flat(caseData(id).inputs[name])]));
   return [-Math.max(1, most), Math.max(1, most)];
 };
+// How many rows the table has that an input's ids point into; null where the input is no ids.
+const tableSize = (name) => {
+  const slot = live.program.ports.indexOf(`input:${name}`);
+  const step = live.program.steps.find(({ op, args }) => op === "Embedding" && args[2]?.slot === slot);
+  return step?.args[1].dict.num_embeddings ?? null;
+};
 const settings = (name) => {
-  const [low, high] = rangeOf(name);
   const whole = inputOf(name).kind !== FLOAT;
+  const rows = whole ? tableSize(name) : null;
+  if (rows) return { min: 0, max: rows - 1, step: 1, whole, bound: true };
+  const [low, high] = rangeOf(name);
   return { min: low, max: high, step: whole ? 1 : niceStep(high - low), whole };
 };
 const slider = (limits, label, act) => {
@@ -63,7 +72,13 @@ const slider = (limits, label, act) => {
 const tidy = (value) => Number(value.toPrecision(12));
 const field = (limits, label, act) => {
   const input = make("input", { type: "number", step: limits.whole ? 1 : "any", "aria-label": label });
-  input.addEventListener("change", () => Number.isFinite(input.valueAsNumber) && act(input.valueAsNumber));
+  const bounded = (value) => (limits.bound ? Math.min(limits.max, Math.max(limits.min, Math.round(value))) : value);
+  if (limits.bound) Object.assign(input, { min: limits.min, max: limits.max });
+  input.addEventListener("change", () => {
+    if (!Number.isFinite(input.valueAsNumber)) return;
+    input.value = bounded(input.valueAsNumber);
+    act(input.valueAsNumber);
+  });
   return input;
 };
 const knob = (name, at, { sliding }) => {
@@ -95,6 +110,26 @@ const master = (name) => {
   });
   return make("div", { className: "master" }, make("label", {}, `All ${size} together `, input), shown);
 };
+const padOf = (name) => {
+  const { element, show } = makePad({
+    name, shape: inputOf(name).shape, limits: settings(name), painted: sizeOf(inputOf(name).shape) > KNOBS,
+    read: () => [...flat((due && wanted?.[name]) || inputOf(name))],
+    write: (at, value) => changed(name, (numbers) => (numbers[at] = tidy(value))),
+  });
+  knobs.push(show);
+  return element;
+};
+// Any number of an input that has too many for a field each: first its place, then its value.
+const anyCell = (name) => {
+  const size = sizeOf(inputOf(name).shape);
+  const place = make("input", { type: "number", min: 0, max: size - 1, value: 0, "aria-label": `Which of the ${size} numbers of ${name}` });
+  const at = () => Math.min(size - 1, Math.max(0, Math.round(place.valueAsNumber || 0)));
+  const value = field(settings(name), `Its value`, (number) => changed(name, (numbers) => (numbers[at()] = tidy(number))));
+  const show = () => value !== document.activeElement && (value.value = flat(inputOf(name))[at()]);
+  place.addEventListener("input", show);
+  knobs.push(show);
+  return make("p", { className: "any-cell" }, "Number ", place, " is ", value);
+};
 const panelOf = (name, { sliding }) => {
   const x = inputOf(name);
   const size = sizeOf(x.shape);
@@ -104,8 +139,8 @@ const panelOf = (name, { sliding }) => {
   grid.style.setProperty("--across", Math.min(4, rows[rows.length - 1] ?? 1));
   const cut = shown < size ? make("p", { className: "caption" }, `The first ${shown} of ${size} numbers can be moved one by one.`) : null;
   if (!sliding || size < 2 || x.kind !== FLOAT) return { first: make("div", { className: "panel-play" }, grid, cut), rest: null };
-  const rest = make("details", { className: "one-by-one panel-play", open: size <= OPEN && wide.matches }, make("summary", {}, "One by one"), grid, cut);
-  return { first: master(name), rest };
+  const rest = make("details", { className: "one-by-one panel-play", open: size <= OPEN && wide.matches }, make("summary", {}, "One by one"), grid, cut, shown < size ? anyCell(name) : null);
+  return { first: [master(name), isDrawable(x.shape) ? padOf(name) : null], rest };
 };
 // Recorded against recomputed: every number that the figures show and every metric, case by case.
 const distanceOf = (a, b) => (Object.is(a, b) ? 0 : Number.isNaN(a - b) ? Infinity : Math.abs(a - b));
@@ -165,7 +200,7 @@ export const startPlay = () => {
   if (!live || !dock) return;
   enter(caseNow() ?? now.id);
   const first = live.control?.inputs ?? [];
-  const others = Object.keys(caseData(now.id).inputs).filter((name) => !first.includes(name) && sizeOf(inputOf(name).shape) <= KNOBS);
+  const others = Object.keys(caseData(now.id).inputs).filter((name) => !first.includes(name) && (sizeOf(inputOf(name).shape) <= KNOBS || (inputOf(name).kind === FLOAT && isDrawable(inputOf(name).shape))));
   const status = make("p", { className: "status", role: "status" });
   const link = navigator.clipboard ? button("Copy link", async () => {
     chosen.flush();

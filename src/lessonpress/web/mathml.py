@@ -81,6 +81,10 @@ def _convert(tex: str, *, block: bool, where: str) -> str:
         return _make_converter().convert_with_local_state(tex, displaystyle=block)
     except LatexError as error:
         place, _, words = str(error).partition(": ")
+        unknown = re.match(r'Unknown command "(.*)"', words)
+        if unknown:
+            raise LessonError(where, f"unknown TeX command {unknown[1]!r:.100} in the maths {tex!r:.200}",
+                              "a command of LaTeX's maths mode") from error  # fmt: skip
         at = f" at its character {int(place) + 1}" if place.isdigit() else ""
         said = (words or place).rstrip(".").replace("\\\\", "\\")
         raise LessonError(where, f"the maths {tex!r:.200} cannot be read{at}: {said[:1].lower()}{said[1:200]}",
