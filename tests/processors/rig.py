@@ -173,7 +173,7 @@ def operations(differences: Iterable[Difference]) -> dict[str, list[str]]:
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for one in differences:
         name = one.name.rpartition("/")[0].partition("#")[0]
-        found[one.group][name] = max(one.relative, found[one.group].get(name, 0.0))
+        found[one.group][name] = max(min(one.relative, one.absolute), found[one.group].get(name, 0.0))
     return {group: [f"{name} ({size:.0e})" for name, size in names.items()] for group, names in found.items()}
 
 
