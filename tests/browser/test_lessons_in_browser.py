@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -287,6 +288,19 @@ def test_targets_are_large_enough(browser: Browser, typical_revision: Path, widt
         && !e.closest('.prose, td, th, figcaption a, p, .papers, .skip');
     }).map((e) => e.outerHTML.slice(0, 90))""")
     assert small == []
+
+
+def test_paper_has_no_blank_page_and_no_open_answer(browser: Browser, typical_revision: Path) -> None:
+    """Every printed page has words on it, and the answers to questions stay closed."""
+    shown = open_lesson(browser, typical_revision)
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert shown.locator(".prediction details[open]").count() == 0
+    assert shown.locator("#record details").evaluate("(part) => part.open")
+    whole = shown.pdf(format="A4")
+    for number in range(1, len(re.findall(rb"/Type\s*/Page\b", whole)) + 1):
+        page = shown.pdf(format="A4", page_ranges=str(number))
+        streams = re.findall(rb"stream\r?\n(x.*?)\r?\nendstream", page, re.DOTALL)
+        assert len(re.findall(rb"T[jJ]", b"".join(map(zlib.decompress, streams)))) > 50, number
 
 
 # -- following, comparing, saving ----------------------------------------------------------------------------------

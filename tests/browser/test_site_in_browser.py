@@ -212,3 +212,13 @@ def test_exercises_are_answered_on_a_live_page(browser: Browser, tmp_path: Path)
     field.fill("-20")
     field.press("Enter")
     expect(goal.locator(".verdict-line")).to_have_text("Done.")
+
+
+def test_a_lost_reader_is_led_home_wherever_the_site_is_served(browser: Browser, tmp_path: Path) -> None:
+    """Below a folder of its own, without a base address, a wrong address leads to that folder's front page."""
+    lost = tmp_path / "sub" / "models" / "lost" / "0123456789abcdef.html"
+    lost.parent.mkdir(parents=True)
+    lost.write_text(site_pages.render_missing(), encoding="utf-8")
+    shown = open_page(browser, lost.as_uri())
+    assert shown.locator("#front").evaluate("(a) => a.href") == (tmp_path / "sub" / "index.html").as_uri()
+    assert shown.locator("#near a").evaluate("(a) => a.href") == lost.parent.as_uri() + "/"
