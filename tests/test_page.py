@@ -147,7 +147,7 @@ def test_positive_is_teal_and_negative_is_rust() -> None:
 
 
 def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
-    """Every cell has a square; without room for numbers every cell but zero has a sign."""
+    """Every cell has a square; without space for numbers every cell but zero has a sign."""
     grid = arrays.make_grids([[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]])[0]
     drawn = str(heatmap.draw(grid, scale=Scale(-4e9, 4e9), description="d"))
     squares = "".join(re.findall(r'<path fill="[^"]*" d="([^"]*)"', drawn))
@@ -159,7 +159,7 @@ def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
 
 
 def test_a_small_heatmap_holds_its_numbers() -> None:
-    """Each cell has its number at three digits of the scale's end, light on what is dark; none without room."""
+    """Each cell has its number at three digits of the scale's end, light on what is dark; none without space."""
     grid = arrays.make_grids([[0.19, -0.2049, 0.0], [0.6, "NaN", 1e-9]])[0]
     drawn = str(heatmap.draw(grid, scale=Scale(-0.6, 0.6), description="d"))
     cells = re.findall(r'<text class="cell( pale)?" x="\d+" y="\d+">([^<]*)<', drawn)
@@ -273,8 +273,8 @@ def test_scales_end_at_round_numbers_and_zero_stays_visible() -> None:
 def test_every_recorded_number_is_on_its_scale(values: list[float], bars: bool) -> None:
     """Whatever was recorded, the ends of the scale hold all of it, and its shares lie between 0 and 1."""
     scale = scales.make_scale((min(values), max(values)), (min(values), max(values)), bars=bars)
-    room = 2e-9 * max(map(abs, values))
-    assert scale.low - room <= min(values) <= max(values) <= scale.high + room
+    slack = 2e-9 * max(map(abs, values))
+    assert scale.low - slack <= min(values) <= max(values) <= scale.high + slack
     assert all(0 <= scale.share(value) <= 1 for value in values)
     assert scale.has_zero or not bars
 
