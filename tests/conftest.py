@@ -29,9 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave whole folders out of the fast tests: importing their modules is slow already."""
-    slow = config.getoption("--fast") and collection_path.parent == TESTS
-    return True if slow and collection_path.name in tiers.SLOW_FOLDERS else None
+    """Leave whole folders and modules out of the fast tests: importing them is slow already."""
+    if not config.getoption("--fast") or collection_path.parent != TESTS:
+        return None
+    if collection_path.suffix == ".py":
+        return True if tiers.SLOW_MODULE.search(collection_path.read_text(encoding="utf-8")) else None
+    return True if collection_path.name in tiers.SLOW_FOLDERS else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

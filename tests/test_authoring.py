@@ -15,6 +15,8 @@ from lessonpress.__main__ import main
 from lessonpress.core import atomic_io
 from tests import tiny
 
+pytestmark = pytest.mark.slow  # commands, each in a process of its own
+
 
 def typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run lessonpress in a folder."""

@@ -61,6 +61,7 @@ def test_every_file_is_covered_by_a_digest_or_made_again(files: dict[str, bytes]
     assert list(integrity.find_file_faults(files, SLUG, folder.name)) == []
 
 
+@pytest.mark.slow
 def test_any_bit_of_a_listed_file_is_noticed(files: dict[str, bytes]) -> None:
     """Every bit of a small file, 500 of a larger one: its digest is no longer the listed one, and it alone is named."""
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
@@ -71,6 +72,7 @@ def test_any_bit_of_a_listed_file_is_noticed(files: dict[str, bytes]) -> None:
             assert faults == [(name, "its bytes are not the published ones")]
 
 
+@pytest.mark.slow
 def test_every_bit_of_the_list_of_digests_is_noticed(files: dict[str, bytes]) -> None:
     """All of them: a digest, a name, a space or a line feed of SHA256SUMS that is another one contradicts the files."""
     digests = {name: canonical_json.digest(data) for name, data in files.items()}
@@ -124,6 +126,7 @@ def test_what_is_no_plain_file_or_folder_is_noticed(house: Config, tmp_path: Pat
         assert fault.where == f"models/{path.as_posix()}"
 
 
+@pytest.mark.slow
 def test_every_bit_of_a_history_is_noticed(house: Config, tmp_path: Path) -> None:
     """All of them, by the seal, by what the file says, or because it is no history any more."""
     shutil.copytree(house.published(SLUG), tmp_path / SLUG, ignore=shutil.ignore_patterns("[0-9a-f]" * 16))
@@ -153,6 +156,7 @@ def read_faults(verify: ModuleType) -> list[str]:
         return [str(error)]
 
 
+@pytest.mark.slow
 def test_verify_py_finds_any_bit_that_the_bundle_holds(files: dict[str, bytes], tmp_path: Path) -> None:
     """Every file of the bundle, some bits each, in the bundle and in the folder of the site."""
     bundled = {name: data for name, data in files.items() if name not in bundle.NOT_BUNDLED}

@@ -352,6 +352,7 @@ def digest() -> str:
     return whole.hexdigest()
 
 
+@pytest.mark.slow
 def test_placements_do_not_depend_on_hash_order() -> None:
     """Two processes with different hash seeds place every sample alike, to the byte."""
     here = str(Path(__file__).resolve().parents[1])

@@ -10,7 +10,7 @@ import pytest
 
 from lessonpress.core.errors import LessonError
 from lessonpress.publishing import git_setup, merge
-from lessonpress.revision import history
+from lessonpress.revision import history, packed
 from tests import curators, tiny
 from tests.curators import Curator
 
@@ -61,7 +61,7 @@ def settle(curator: Curator) -> tuple[str, ...]:
             break
         assert said[-1].endswith("go on with: git rebase --continue")
         curator.git("rebase", "--continue", good=False)
-    if curator.git("status", "--porcelain").stdout:
+    if curator.git("status", "--porcelain").stdout or "still merging" in curator.git("status").stdout:
         curator.commit("merged")
     assert curator.faults() == ""
     assert curator.merge().lines == ()  # nothing is left to do
@@ -100,18 +100,29 @@ def test_one_lesson_of_two_branches_merges(pair: tuple[Curator, Curator], comman
     assert "Bob's?" in page
 
 
-def test_what_both_published_is_one_folder(pair: tuple[Curator, Curator]) -> None:
-    """The same revision, run at two moments: one of both folders, whole, and one event."""
+@pytest.mark.parametrize("command", ["merge", "rebase"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_both_published_is_one_folder(
+    pair: tuple[Curator, Curator], monkeypatch: pytest.MonkeyPatch, first: int, command: str
+) -> None:
+    """The same revision, published at two moments: one of both folders, whole, and one event."""
     ada, bob = pair
-    names = {change(curator, "alpha", "The same") for curator in pair}
+    names = set()
+    for second, curator in enumerate(pair if first == 0 else pair[::-1]):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(2_000_000_000 + second))
+        names.add(change(curator, "alpha", "The same"))
     assert len(names) == 1
+    copies = [packed.read_files(curator.config.published("alpha") / min(names)) for curator in pair]
+    assert copies[0] != copies[1]
     place = bob.config.published("alpha") / names.copy().pop()
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["title"] == "The same"
     bob.git("fetch", "--quiet")
-    bob.git("merge", "--quiet", "--no-edit", "origin/main", good=False)
+    bob.git(*(["merge", "--quiet", "--no-edit"] if command == "merge" else [command]), "origin/main", good=False)
     settle(bob)
     assert events(bob, "alpha")[1:] == list(names)
+    # A merge takes the copy that was first; a rebase continues what is there.
+    assert packed.read_files(place) == copies[first if command == "merge" else 0]
     assert ada.faults() == ""
 
 

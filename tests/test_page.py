@@ -147,7 +147,7 @@ def test_positive_is_teal_and_negative_is_rust() -> None:
 
 
 def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
-    """Every cell has a square; without room for numbers every cell but zero has a sign."""
+    """Every cell has a square; without space for numbers every cell but zero has a sign."""
     grid = arrays.make_grids([[1.0, -2.0, 0.0], [3.0, "NaN", -4.0]])[0]
     drawn = str(heatmap.draw(grid, scale=Scale(-4e9, 4e9), description="d"))
     squares = "".join(re.findall(r'<path fill="[^"]*" d="([^"]*)"', drawn))
@@ -159,7 +159,7 @@ def test_a_heatmap_counts_its_cells_in_squares_and_signs() -> None:
 
 
 def test_a_small_heatmap_holds_its_numbers() -> None:
-    """Each cell has its number at three digits of the scale's end, light on what is dark; none without room."""
+    """Each cell has its number at three digits of the scale's end, light on what is dark; none without space."""
     grid = arrays.make_grids([[0.19, -0.2049, 0.0], [0.6, "NaN", 1e-9]])[0]
     drawn = str(heatmap.draw(grid, scale=Scale(-0.6, 0.6), description="d"))
     cells = re.findall(r'<text class="cell( pale)?" x="\d+" y="\d+">([^<]*)<', drawn)
@@ -273,8 +273,8 @@ def test_scales_end_at_round_numbers_and_zero_stays_visible() -> None:
 def test_every_recorded_number_is_on_its_scale(values: list[float], bars: bool) -> None:
     """Whatever was recorded, the ends of the scale hold all of it, and its shares lie between 0 and 1."""
     scale = scales.make_scale((min(values), max(values)), (min(values), max(values)), bars=bars)
-    room = 2e-9 * max(map(abs, values))
-    assert scale.low - room <= min(values) <= max(values) <= scale.high + room
+    slack = 2e-9 * max(map(abs, values))
+    assert scale.low - slack <= min(values) <= max(values) <= scale.high + slack
     assert all(0 <= scale.share(value) <= 1 for value in values)
     assert scale.has_zero or not bars
 
@@ -342,7 +342,7 @@ def test_everything_that_was_recorded_is_said() -> None:
         r"py -3.11 -m venv .venv .venv\Scripts\activate", "python run.py --compare", "Expected output: [3,1]",
         "Input 1 · words: [3,2] · float32 randn", "Input 2 · bias: float32 values [0.5]", "CPU / eval · seed 3",
         "Function · 1868", "On equilibrium", "Nothing is trained.", "A softmax weight.", "Made by hand.", REVISION,
-        "12" * 32, "34" * 32, "56" * 6, "6.6 kB", "412 bytes", "2031-05-06", "3.11.97", "CPULEVEL", "posix-basic",
+        "12" * 32, "34" * 32, "56" * 4, "6.6 kB", "412 bytes", "2031-05-06", "3.11.97", "CPULEVEL", "posix-basic",
         "OMP_NUM_THREADS", "CPU is enough", "4.44e-16", "The same in every case.",
     ):  # fmt: skip
         assert expected in words, expected

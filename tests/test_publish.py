@@ -338,7 +338,7 @@ def _publish(root: Path, name: str, key: str, barrier: Any) -> None:
     publish.publish(LessonBuild(config, SLUG, key))
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_publishers_at_once_take_turns(tmp_path: Path, kind: str) -> None:
     """Three publishers of three revisions of one lesson: three folders, three events, each once."""
     names = ["one", "two", "three"]

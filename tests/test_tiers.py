@@ -65,6 +65,16 @@ def test_every_folder_of_tests_has_its_tier(project: Path) -> None:
     assert not list((project / "tests").glob("*/*/test_*.py"))
 
 
+@pytest.mark.parametrize(("line", "whole"), [
+    ("pytestmark = pytest.mark.slow  # why", True), ("pytestmark = [pytest.mark.workflow,", True),
+    ("pytestmark = pytest.mark.skipif(True)", False), ("    pytestmark = pytest.mark.slow", False),
+    ("@pytest.mark.slow", False),
+])  # fmt: skip
+def test_a_module_that_is_slow_as_a_whole_is_not_imported(line: str, whole: bool) -> None:
+    """Its mark is read in its text, so that `make fast` does not pay for its imports."""
+    assert bool(tiers.SLOW_MODULE.search(f"import pytest\n\n{line}\n")) is whole
+
+
 def test_make_fast_uses_the_switch(project: Path) -> None:
     """In several processes."""
     [command] = re.findall(r"^fast:.*\n\t@(.*)$", (project / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

@@ -17,6 +17,8 @@ import pytest
 
 from tests import tiny
 
+pytestmark = pytest.mark.slow  # commands, each in a process of its own
+
 TRACE = "import pathlib; pathlib.Path({!r}).touch()\n"
 
 

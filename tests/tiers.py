@@ -21,6 +21,8 @@ NIGHTLY = os.environ.get("LESSONPRESS_NIGHTLY", "0") not in ("", "0")
 # Folders of tests and marks of tests that `make fast` leaves out.
 SLOW_FOLDERS = frozenset({"browser", "hostile", "processors", "replay", "worker", "workflow"})
 SLOW_MARKS = frozenset({"browser", "hostile", "workflow", "slow", "benchmark"})
+# A module of tests that `make fast` leaves out as a whole: it is not even imported.
+SLOW_MODULE = re.compile(rf"^pytestmark = \[?pytest\.mark\.({'|'.join(sorted(SLOW_MARKS))})\b", re.MULTILINE)
 # What takes longest begins first, so that no process is left with it alone in the end.
 FIRST = ("tests/processors", "tests/workflow", "tests/browser", "tests/hostile", "tests/worker", "tests/replay")
 # Files whose tests share nothing that is expensive to make: each may run in another process.

@@ -12,7 +12,7 @@ import { isDrawable, makePad } from "./pad.js";
 import { live, now, watchers } from "./state.js";
 
 const KNOBS = 64; // sliders that are offered for one input
-const OPEN = 8; // so many are shown at once, where there is room
+const OPEN = 8; // so many are shown at once, where the page is wide enough
 const wide = matchMedia("(min-width: 62rem)");
 export const knobs = []; // each shows one element of an input and says when it was moved
 let due = false;

@@ -91,16 +91,23 @@ def _compare_with_git(results: Path) -> Iterator[Fault]:
     """What the working tree has changed in committed revisions and histories, where `results` lies in a repository."""
     if not git.has_commits(results):
         return
+    brought_in = [commit for _, commit in git.list_unfinished(results)]
     for kind, name in git.list_changes(results):
         if match := REVISION.fullmatch(name):
             place = results / "models" / match[1] / match[2]
             if kind == "D" and (_find_removal(results, match[1], match[2]) or packed.locate(place).is_file()
                                 or (results / name).is_file()):  # fmt: skip
                 continue  # of what is packed, or published again and not yet added, others compare the bytes
+            if kind != "D" and any(_is_as_in(commit, results / name) for commit in brought_in):
+                continue  # two have published it, and the copy of the branch that is merged stays
             what = "the commit holds this file, the folder does not" if kind == "D" else "the commit holds other bytes"
             yield Fault(name, what, _checkout_command(results / name.rsplit("/", name.count("/") - 2)[0]))
         elif name.endswith(f"/{history.FILE}") and not _continues_commit(results, name):
             yield Fault(name, "it has lost or changed events of the commit", _checkout_command(results / name))
+
+
+def _is_as_in(commit: str, path: Path) -> bool:
+    return path.is_file() and git.read_blob(path.parent, commit, path) == path.read_bytes()
 
 
 def _checkout_command(path: Path) -> str:

@@ -22,7 +22,7 @@ from lessonpress.core.errors import LessonError, LessonErrors
 from lessonpress.core.settings import Config
 from lessonpress.lesson import lesson_files, reader
 from lessonpress.publishing import attestations, committed, compact, integrity, prune, publish, signatures, site
-from lessonpress.revision import history, packed, united_history
+from lessonpress.revision import dated, history, packed, united_history
 from lessonpress.revision.history import Event, History
 
 COMMAND = "lessonpress merge"  # history.TAKE_BACK names it too
@@ -181,7 +181,10 @@ def _find_orphans(folder: Path, united: History) -> Iterator[Event]:
 
 
 def _bring_back(folder: Path, united: History, known: _Known) -> Iterator[str]:
-    """Take back folders that are gone or changed, and of two copies of a revision the one that ran first."""
+    """Take back folders that are gone or changed, and of two copies of a revision the one that ran first.
+
+    What HEAD has published keeps its bytes where no merge commit will tell of another copy, as in a rebase.
+    """
     slug, models = folder.name, folder.parent
     conflicts = {name.split("/")[2] for name in known.unmerged if name.startswith(f"models/{slug}/")}
     first = {event["revision"]: event["publishedAt"] for event in reversed(united["revisions"])}
@@ -190,7 +193,9 @@ def _bring_back(folder: Path, united: History, known: _Known) -> Iterator[str]:
         whole = packed.exists(place) and not integrity.find_revision_faults(place, slug)
         if whole and name not in conflicts and prune.read_date(place) <= moment:
             continue
-        copies = [copy for copy in _list_copies(models, slug, name, known) if copy is not None]
+        merging = any(tip.startswith("MERGE_HEAD") for tip in known.tips)
+        copies = [] if merging else list(_list_copies(models, slug, name, known.results, [known.tips["HEAD"]]))
+        copies = copies or list(_list_copies(models, slug, name, known.results, list(known.tips.values())))
         if not copies:
             continue  # no commit holds it: the doctor says so
         _, files = min(copies, key=lambda copy: copy[0])
@@ -207,12 +212,15 @@ def _read_present_files(place: Path) -> dict[str, bytes]:
         return {}
 
 
-def _list_copies(models: Path, slug: str, name: str, known: _Known) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """Every whole copy of a revision that a commit holds, the oldest commit first, with the moment of its run."""
-    top = known.results
+def _list_copies(
+    models: Path, slug: str, name: str, top: Path, tips: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], dict[str, bytes]]]:  # fmt: skip
+    """Every whole copy of a revision that a commit holds, with the moments of its run and of its publication.
+
+    A digest stands behind these, so that every clone prefers the same copy.
+    """
     at = f"models/{slug}/{name}"
     seen = set()
-    tips = tuple(known.tips.values())
     listed = (reversed(git.list_commits(top, top / path, tips)) for path in (at, at + packed.SUFFIX))
     for commit in chain.from_iterable(listed):
         blobs = git.list_blobs(top, commit, at) or git.list_blobs(top, commit, at + packed.SUFFIX)
@@ -227,7 +235,8 @@ def _list_copies(models: Path, slug: str, name: str, known: _Known) -> Iterator[
                 files = packed.unpack(files[at + packed.SUFFIX], partial(_read_beside, models / slug, commit))
         if not list(integrity.find_file_faults(files, slug, name)):
             manifest = canonical_json.loads(files["manifest.json"])
-            yield str(manifest["provenance"]["capturedAt"]), files
+            yield (str(manifest["provenance"]["capturedAt"]), dated.read_moment(files),
+                   canonical_json.digest(files["SHA256SUMS"])), files  # fmt: skip
 
 
 def _read_beside(folder: Path, commit: str, name: str) -> bytes:

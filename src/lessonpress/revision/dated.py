@@ -23,3 +23,12 @@ def date_files(manifest: Manifest, files: Mapping[str, bytes], moment: str) -> d
     dated["SHA256SUMS"] = bundle.make_checksums(dated)
     dated["bundle.zip"] = bundle.zip_bundle(dated, f"{manifest['slug']}-{manifest['revision']}")
     return dated
+
+
+def read_moment(files: Mapping[str, bytes]) -> str:
+    """When a revision was published, as its RO-Crate says (an earlier version's says when it ran); empty without."""
+    try:
+        entities = canonical_json.loads(files[provenance.CRATE])["@graph"]
+        return next(str(one.get("datePublished", "")) for one in entities if one["@id"] == "./")
+    except (KeyError, TypeError, ValueError, StopIteration):
+        return ""

@@ -268,7 +268,7 @@ def unpack_folder(place: Path) -> None:
 def remove(place: Path) -> None:
     """Remove a revision, plain or packed, whole or not at all."""
     if place.is_dir():
-        hidden = place.with_name(f".{place.name}.tmp-{os.getpid()}")
+        hidden = place.with_name(f".{place.name}-gone.tmp-{os.getpid()}")  # what takes its place may lie beside it
         os.rename(place, hidden)
         shutil.rmtree(hidden)
     locate(place).unlink(missing_ok=True)
