@@ -104,8 +104,9 @@ def find_faults(
         kind, _, why = answer["error"].partition(": ")
         bad = kind != "Error" or not 0 < len(why) <= 300 or WORDS.search(why)
         return "refused", [f"breaks: {answer['error']}"] if bad else []
-    cells = page.locator(".case[data-case=one] .pair tbody td").all_inner_texts()
-    marked = page.locator(".case[data-case=one] figure .recorded-only").count() > 0
+    shown = page.locator(":is([data-case=one], [data-shows=one]) figure")
+    cells = shown.locator(".pair tbody td").all_text_contents()
+    marked = shown.locator(".recorded-only").count() > 0
     [figure], metrics = answer["matrices"], answer["metrics"]
     if figure is None:
         return "still", [] if marked else ["shows recorded numbers beside moved inputs, and does not say so"]
