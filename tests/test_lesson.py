@@ -91,7 +91,7 @@ MISTAKES = {
     "unknown key deep inside": (
         "x: {fill: 1}",
         "x: {fil: 1}",
-        "echo/lesson.yaml:18: experiment.cases[1].inputs.x.fil: unknown key; known here: dict, dtype, fill, "
+        "echo/lesson.yaml:18: experiment.cases[1].inputs.x.fil: unknown key; known here: data, dict, dtype, fill, "
         "list, literal, "
         "shape, start, step, tuple, values, vocabulary, words. Did you mean fill?",
     ),

@@ -18,7 +18,7 @@ from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, W
 from lessonpress.core.settings import TAKEN
 from lessonpress.core.source_map import Path as Where
 from lessonpress.core.source_map import Placed
-from lessonpress.lesson import conditions, file_names, lesson_files, plan, validation_messages
+from lessonpress.lesson import conditions, data_files, file_names, lesson_files, plan, validation_messages
 from lessonpress.lesson.recipe import DRAWN, STATISTICS, Experiment, Mutant, Question, Recipe, Recorded, Recording, Spec
 
 if TYPE_CHECKING:
@@ -99,7 +99,12 @@ def read(folder: Path) -> Lesson:
     mistakes = list(islice(_mistakes(lesson), validation_messages.MAX_MISTAKES))
     if mistakes:
         raise LessonErrors(mistakes)
-    return lesson.with_recipe(name_gradients(lesson.recipe))
+    return lesson.with_recipe(settle(lesson.recipe, files))
+
+
+def settle(recipe: Recipe, files: Mapping[str, bytes]) -> Recipe:
+    """The recipe as everything later reads it: with the numbers of its files, and with the addresses of gradients."""
+    return name_gradients(data_files.fill_in(recipe, files))
 
 
 def name_gradients(recipe: Recipe) -> Recipe:
@@ -154,7 +159,7 @@ def reopen(folder: Path, source: SourceRecord) -> Lesson:
                                  "Run the same command again.")  # fmt: skip
     document = source["document"]
     placed = Placed(_plain(document["value"]), {tuple(path): line for path, line in document["lines"]})
-    return Lesson(folder, document["name"], name_gradients(Recipe.model_validate(placed.value)), files, placed)
+    return Lesson(folder, document["name"], settle(Recipe.model_validate(placed.value), files), files, placed)
 
 
 def _jsonable(value: Any) -> Any:
@@ -245,6 +250,7 @@ def _mistakes(lesson: Lesson) -> Iterator[LessonError]:
         yield from _spec_mistakes(lesson, ("execution", "inputs", name), spec)
     if recipe.experiment:
         yield from _experiment_mistakes(lesson, recipe.experiment)
+    yield from data_files.find_mistakes(recipe, lesson.files, lesson.error)
     for name, words in recipe.vocabularies.items():
         for at, word in enumerate(words):
             if word in words[:at] or word.split() != [word]:
@@ -423,14 +429,15 @@ def _doubles(lesson: Lesson, ids: Sequence[tuple[Where, str]]) -> Iterator[Lesso
 def _spec_mistakes(lesson: Lesson, path: Where, spec: Spec, *, partial: bool = False) -> Iterator[LessonError]:
     """An input says what it is in exactly one way."""
     given = spec.model_fields_set
-    ways = {name.rstrip("_") for name in given} & {"fill", "values", "words", "literal", "list", "tuple", "dict"}
+    ways = {name.rstrip("_") for name in given} & {
+        "fill", "values", "words", "data", "literal", "list", "tuple", "dict"}  # fmt: skip
     if len(ways) > 1:
         yield lesson.error(
             path, f"{' and '.join(sorted(ways))} stand side by side", "one way of saying what the input is"
         )
     elif not ways and not partial:
         yield lesson.error(
-            path, "nothing says what this input holds", "one of fill, values, words, literal, list, tuple, dict"
+            path, "nothing says what this input holds", "one of fill, values, words, data, literal, list, tuple, dict"
         )
     yield from _word_mistakes(lesson, path, spec, partial=partial)
     if "fill" in given and "shape" not in given and not partial:

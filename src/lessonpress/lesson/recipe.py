@@ -68,10 +68,18 @@ class Spec(Record):
     words: Any = Field(None,
         description="Words instead of numbers, as nested lists or as a text that is parted at its blanks.")
     vocabulary: Id | None = Field(None, description="The vocabulary that says which number each of the `words` is.")
+    data: Id | None = Field(None, description="The data file that holds the numbers, by its name under `data:`.")
     literal: Any = Field(None, description="A value that is no tensor: a number, a text, true, false, or null.")
     list_: list[Spec] | None = Field(None, alias="list", description="A Python list of inputs.")
     tuple_: list[Spec] | None = Field(None, alias="tuple", description="A Python tuple of inputs.")
     dict_: dict[str, Spec] | None = Field(None, alias="dict", description="A Python dict of inputs by key.")
+
+
+class Data(Record):
+    """A file of the lesson's folder with the numbers of an input."""
+
+    file: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*\.npy$")] = Field(
+        description="A NumPy file (`numpy.save`) of at most 20,000 numbers, which says shape and dtype.")
 
 
 class Model(Record):
@@ -346,6 +354,7 @@ class Recipe(Record):
     milestone: Annotated[Milestone | None, LISTED] = Field(None,
         description="The step in the history of the field that the lesson shows.")
     model: Annotated[Model, RUN] = Field(description="The class that is run.")
+    data: Annotated[dict[str, Data], RUN] = Field({}, description="Files with the numbers of inputs, by name.")
     vocabularies: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]], RUN] = Field({},
         description="Lists of words by name; a word's number is its place in the list, from 0.")
     prepare: Annotated[Prepare | None, RUN] = Field(None,

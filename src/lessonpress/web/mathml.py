@@ -66,7 +66,7 @@ def _make_mathml(tex: str, block: bool) -> str:
     if misread:
         raise LessonError(where, f"the maths {tex!r:.200} sets the space between rows with {misread[0]!r}",
                           "rows that end with \\\\ alone")  # fmt: skip
-    tree = _parse(_convert(tex, block=block, where=where))
+    tree = _parse(_convert(tex, block=block, where=where), tex, where)
     _tidy(tree, tex, where)
     _check_grammar(tree, tex, where)
     if block:
@@ -98,9 +98,13 @@ def _make_converter() -> LatexToMathML:
     return LatexToMathML(fancy_error=False)
 
 
-def _parse(text: str) -> Element:
+def _parse(text: str, tex: str, where: str) -> Element:
     """The converter's text as a tree; it writes one name of HTML that XML does not know."""
-    return ElementTree.fromstring(text.replace("&ApplyFunction;", "\u2061"))
+    try:
+        return ElementTree.fromstring(text.replace("&ApplyFunction;", "\u2061"))
+    except ElementTree.ParseError as error:
+        raise LessonError(where, f"the maths {tex!r:.200} holds a character that no page can show",
+                          "TeX in single quotes or a block: in double quotes YAML reads \\a and \\f otherwise") from error
 
 
 def _tidy(tree: Element, tex: str, where: str) -> None:
