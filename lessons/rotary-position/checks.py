@@ -16,7 +16,7 @@ EFFECT = 1e-3  # what counts as a change: a thousand million times what rounding
 
 
 def check_turning_is_complex_multiplication(runs):
-    """Each pair, read as one complex number, is multiplied by exp(i · position · pace), and the scores follow."""
+    """Each pair, read as one complex number, is multiplied by exp(i · position · frequency), and the scores follow."""
     gaps = []
     for name in RUNS:
         run = runs[name]
@@ -29,7 +29,7 @@ def check_turning_is_complex_multiplication(runs):
 
 
 def check_score_knows_only_the_distance(runs):
-    """With all features at one, each score is a sum of cosines of distance times pace, wherever the words stand.
+    """With all features at one, each score is a sum of cosines of distance times frequency, wherever the words stand.
 
     Query and key are then the pair (1, 1) four times, and (1, 1) turned by a and by b has inner product 2 cos(a − b).
     """
@@ -43,7 +43,7 @@ def check_score_knows_only_the_distance(runs):
 
 
 def check_moving_all_words_moves_no_score(runs):
-    """Forty positions further on, a sentence of different words keeps all its scores, though every query was turned.
+    """Forty positions further on, a sentence of different words keeps all its scores, though every query was rotated.
 
     It counts only if the first query came out different, and if moving the keys alone did change the scores.
     """
@@ -55,7 +55,7 @@ def check_moving_all_words_moves_no_score(runs):
 
 
 def check_turning_keeps_lengths(runs):
-    """No pair of any query or key is longer or shorter after it was turned."""
+    """No pair of any query or key is longer or shorter after it was rotated."""
     gaps = []
     for name in RUNS:
         for side in (QUERY, KEY):
@@ -65,7 +65,7 @@ def check_turning_keeps_lengths(runs):
 
 
 def check_two_turns_make_one(runs):
-    """For all positions m and n the matrices that turned the words satisfy R(m)ᵀ R(n) = R(n − m), in every pair.
+    """For all positions m and n the matrices that rotated the words satisfy R(m)ᵀ R(n) = R(n − m), in every pair.
 
     The columns of R are read off two runs in which every pair is (1, 0) and (0, 1).
     """
@@ -81,7 +81,7 @@ def check_two_turns_make_one(runs):
 
 
 def check_each_pair_has_its_own_pace(runs):
-    """From one position to the next the pairs turn by 1, 0.1, 0.01 and 0.001 radians, measured from what was turned."""
+    """From one position to the next the pairs rotate by 1, 0.1, 0.01 and 0.001 radians, measured from what was rotated."""
     turned = _pairs(runs["first_of_pairs"]["rotary"][QUERY])  # [6, 4], each pair was (1, 0)
     steps = np.angle(turned[1:] / turned[:-1])  # [5, 4], in radians
     return {"measured": _gap(steps, np.tile(PACES, (5, 1))), "bound": ROUNDING, "sense": "<="}
