@@ -104,8 +104,9 @@ def find_difference(captured: Capture, answer: Rehearsed) -> tuple[Call | None, 
             return call, name, f"gives other numbers from {call['layer'] or 'the model itself'} on"
         if len(old) != len(new):
             return None, name, f"has {len(new)} calls; {len(old)} were recorded"
+        held = {**run["params"], **run["buffers"]}
         for weight, sha in answer["drawn"].get(name, {}).items():
-            number = {**run["params"], **run["buffers"]}.get(weight)
+            number = held.get(weight)
             if number is not None and run["values"][number]["blob"] != sha:
                 return None, name, f"begins with other numbers in {weight}"
     return None

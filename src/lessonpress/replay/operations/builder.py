@@ -90,6 +90,8 @@ class Builder(CallRows):
         self.lost[number] = call["layer"]
         if not isinstance(error, Follows):
             why = str(error) if isinstance(error, Unsupported) else "it is called in a way that the table does not know"
+            if kept.base_name(call) in kept.GRADIENTS:
+                why = "the gradient needs what torch computes inside, and a page cannot repeat all of that"
             self.uncovered.append(kept.tell_reason(call, why))
         if why := self._blocks(call):
             self.blocking.append(kept.tell_reason(call, why))

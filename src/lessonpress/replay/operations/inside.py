@@ -35,6 +35,8 @@ def name_step(step: InsideStep) -> tuple[str, list[Struct], dict[str, Struct]]:
                                                for part in parts]}], {}  # fmt: skip
     if name == "_cdist_forward":
         return "cdist", args[:3], {}
+    if name == "scalar_tensor" and "float" in str(step["kwargs"].get("dtype")):
+        args = [float(value) if isinstance(value, int) else value for value in args[:1]]
     if name == "new_empty_strided":
         return "new_empty", args[:2], {}
     if name in ("view", "_unsafe_view", "expand", "_reshape_alias"):

@@ -48,6 +48,11 @@ FINITE = frozenset([
     "linalg_svd", "svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_eig", "linalg_eigvals",
     "linalg_lstsq", "linalg_pinv", "pinverse", "linalg_matrix_rank", "linalg_cond", "pca_lowrank", "svd_lowrank",
 ])  # fmt: skip
+# These go back through operations that ran before, or that run inside.
+GRADIENTS = frozenset([
+    "grad", "backward", "grad_and_value", "jacrev", "jacfwd", "hessian", "jvp", "vjp", "vjp_fn", "linearize",
+    "linearize_fn",
+])  # fmt: skip
 # These call a function of Python's for each number.
 CALLING = frozenset(["apply", "map", "map2"])
 INDEXING = frozenset(["getitem", "setitem", "index_put", "index_add", "index_copy", "index_fill", "put"])

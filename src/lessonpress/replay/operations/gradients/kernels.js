@@ -10,7 +10,12 @@ op.silu_backward = (g, x) => real((a, b) => {
   return a * share * (1 + b * (1 - share));
 }, g, x);
 op.gelu_backward = (g, x, approximate) => {
-  if (approximate !== "none") refuse("the derivative of the approximate gelu");
+  const width = Math.sqrt(2 / Math.PI);
+  const approximated = (v) => {
+    const bend = Math.tanh(width * (v + 0.044715 * v ** 3));
+    return 0.5 * (1 + bend) + 0.5 * v * (1 - bend * bend) * width * (1 + 3 * 0.044715 * v * v);
+  };
+  if (approximate === "tanh") return real((a, b) => a * approximated(b), g, x);
   const slope = (v) => 0.5 * (1 + erf(v / Math.SQRT2)) + (v * Math.exp((-v * v) / 2)) / Math.sqrt(2 * Math.PI);
   return real((a, b) => a * slope(b), g, x);
 };
@@ -45,4 +50,20 @@ op.embedding_dense_backward = (g, ids, rows, padding, scaled) => {
     for (let c = 0; c < width && id !== padding; c++) out.data[id * width + c] += from[i * width + c];
   });
   return out;
+};
+op.leaky_relu_backward = (g, x, slope) => real((a, b) => (b > 0 ? a : a * slope), g, x);
+op.elu_backward = (g, alpha, scale, inputScale, isResult, x) => {
+  const below = (v) => (isResult ? v + alpha * scale : alpha * scale * Math.exp(v * inputScale));
+  return real((a, b) => a * (b > 0 ? Number(scale) : inputScale * below(b)), g, x);
+};
+op.softplus_backward = (g, x, beta, threshold) => real((a, b) => (b * beta > threshold ? a : a / (1 + Math.exp(-b * beta))), g, x);
+// Torch counts the reductions none 0, mean 1, sum 2.
+const shared = (g, x, reduction) => (Number(reduction) === 1 ? real((a) => a / count(x.shape), g) : g);
+const within = (v, most) => (v > most ? most : v < -most ? -most : v);
+op.smooth_l1_loss_backward = (g, x, y, reduction, beta) =>
+  real((a, b, c) => (Number(beta) ? within((b - c) / beta, 1) : Math.sign(b - c)) * a, shared(g, x, reduction), x, y);
+op.huber_loss_backward = (g, x, y, reduction, delta) => real((a, b, c) => within(b - c, Number(delta)) * a, shared(g, x, reduction), x, y);
+op.binary_cross_entropy_backward = (g, x, y, weight, reduction) => {
+  if (weight !== null) refuse("binary_cross_entropy with weight");
+  return real((a, b, c) => ((b - c) / Math.max((1 - b) * b, 1e-12)) * a, shared(g, x, reduction), x, y);
 };

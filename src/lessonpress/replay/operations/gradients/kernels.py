@@ -38,9 +38,12 @@ def silu_backward(grad_output: Array, self: Array) -> Any:
 
 @operation("gelu_backward")
 def gelu_backward(grad_output: Array, self: Array, *, approximate: str = "none") -> Any:
-    """The derivative of `x Φ(x)`."""
-    if approximate != "none":
-        raise Unsupported("the derivative of the approximate gelu")
+    """The derivative of `x Φ(x)`, or of its approximation by tanh."""
+    if approximate == "tanh":
+        width = np.sqrt(2 / np.pi)
+        bend = np.tanh(width * (self + 0.044715 * self**3))
+        slope = width * (1 + 3 * 0.044715 * self * self)
+        return grad_output * (0.5 * (1 + bend) + 0.5 * self * (1 - bend * bend) * slope)
     return grad_output * (0.5 * (1 + erf(self / np.sqrt(2))) + self * np.exp(-self * self / 2) / np.sqrt(2 * np.pi))
 
 
@@ -90,3 +93,53 @@ def embedding_dense_backward(
     kept = indices.reshape(-1) != padding_idx
     np.add.at(out, indices.reshape(-1)[kept], grad_output.reshape(-1, grad_output.shape[-1])[kept])
     return out
+
+
+@operation("leaky_relu_backward")
+def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: float, self_is_result: bool = False) -> Any:
+    """`g` above zero, `negative_slope g` below; `self` may be the result, too, for slopes above zero."""
+    return np.where(self > 0, grad_output, grad_output * negative_slope)
+
+
+@operation("elu_backward")
+def elu_backward(
+    grad_output: Array, alpha: float, scale: float, input_scale: float, is_result: bool, self_or_result: Array
+) -> Any:
+    """The derivative of `scale x` above zero, `scale alpha (exp(input_scale x) - 1)` below."""
+    below = self_or_result + alpha * scale if is_result else alpha * scale * np.exp(self_or_result * input_scale)
+    return grad_output * np.where(self_or_result > 0, scale, input_scale * below)
+
+
+@operation("softplus_backward")
+def softplus_backward(grad_output: Array, self: Array, beta: float, threshold: float) -> Any:
+    """`g sigmoid(beta x)`; `g` where `beta x` is above the threshold."""
+    return np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta)))
+
+
+def _shared(grad_output: Array, size: int, reduction: int) -> Array:
+    """What arrives at each element of a loss: torch counts the reductions none 0, mean 1, sum 2."""
+    return grad_output / size if reduction == 1 else grad_output
+
+
+@operation("smooth_l1_loss_backward")
+def smooth_l1_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Any:
+    """`(x - y) g / beta`, where that is beyond `g` its sign times `g`."""
+    off = (self - target) / beta if beta else np.sign(self - target)
+    return np.clip(off, -1, 1) * _shared(grad_output, self.size, reduction)
+
+
+@operation("huber_loss_backward")
+def huber_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int, delta: float) -> Any:
+    """`(x - y) g`, with a distance of at most `delta`."""
+    return np.clip(self - target, -delta, delta) * _shared(grad_output, self.size, reduction)
+
+
+@operation("binary_cross_entropy_backward")
+def binary_cross_entropy_backward(
+    grad_output: Array, self: Array, target: Array, weight: Array | None = None, reduction: int = 1
+) -> Any:
+    """`(x - y) g / (x (1 - x))`."""
+    if weight is not None:
+        raise Unsupported("binary_cross_entropy with weight")
+    slope = (self - target) / np.maximum((1 - self) * self, 1e-12)
+    return slope * _shared(grad_output, self.size, reduction)

@@ -8,6 +8,8 @@ import torch
 
 from lessonpress.replay.operations.torch_cases import (
     GRID,
+    IDS,
+    ODD,
     SQUARE,
     B,
     Case,
@@ -15,6 +17,7 @@ from lessonpress.replay.operations.torch_cases import (
     N,
     X,
     Y,
+    Z,
     case,
     floats,
     method,
@@ -70,6 +73,8 @@ INDEX = [
     (torch.tensor(2), slice(None)),
 ]
 
+EDGES = torch.tensor([-1.0, 0.0, 0.5, 2.0], dtype=torch.float64)
+
 CASES: list[Case | LayerCase] = [
     *[case("getitem", GRID, index) for index in INDEX],
     *[case("setitem", GRID, index, -1.5, oracle=set_item) for index in INDEX if index is not False],
@@ -113,4 +118,9 @@ CASES: list[Case | LayerCase] = [
     case("masked_scatter", SQUARE, torch.tensor([True, False, True, True]), X),
     case("as_strided", SQUARE, (2, 3), (1, 4)),
     case("as_strided", X, (2, 2, 2), (3, 1, 1), 2),
+    *[case("bucketize", x, EDGES, right=right) for x in (X, N, ODD, EDGES) for right in (False, True)],
+    *[case("searchsorted", EDGES, x, side=side) for x in (X, ODD) for side in ("left", "right")],
+    case("bincount", IDS[0]),
+    case("bincount", IDS[0], None, 9),
+    case("bincount", IDS[0], Z.repeat(2)[:5], 3),
 ]

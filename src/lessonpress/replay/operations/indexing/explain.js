@@ -3,6 +3,7 @@ import { EXPLAIN, EXPLAIN_FAMILY, moved, movedFrom, numberOf, ref, sumOf } from 
 import { atPlace, counted, placeOf, sizeOf } from "#page/numbers.js";
 import { live, now } from "#page/state.js";
 import { lineAlong } from "../activations/explain.js";
+import { recomputed } from "../creation/explain.js";
 import { FLOAT, decode, flat, nd, op } from "../interpreter.js";
 import "./kernels.js";
 
@@ -46,3 +47,6 @@ EXPLAIN.index_put = (given, place, out, step) => {
   const parts = counted(sizeOf(values.shape), (at) => counted(times(at), () => ({ port: values.port, at }))).flat();
   return gathered(ref(x, place), parts, 1);
 };
+EXPLAIN.bucketize = recomputed("How many of the edges are below the number.");
+EXPLAIN.searchsorted = recomputed("How many of the edges are below the number.");
+EXPLAIN.bincount = recomputed("How often this whole number occurs, or the sum of its weights.");

@@ -1,8 +1,8 @@
 // Picking elements and writing them back: the JavaScript of kernels.py.
 import { same } from "../elementwise/kernels.js";
 import {
-  BOOL, INT, arr, axis, broadcast, commonShape, converted, copy, count, flat, isArray, nd, offsets, op, packed,
-  permute, range, refuse, reshape, unsqueezed, view, write,
+  BOOL, FLOAT, INT, arr, axis, broadcast, commonShape, converted, copy, count, flat, isArray, map, nd, offsets, op,
+  packed, permute, range, refuse, reshape, unsqueezed, view, write,
 } from "../interpreter.js";
 import { narrowed, selected, taken } from "../shapes/kernels.js";
 
@@ -189,3 +189,23 @@ op.index_add = (x, dim, index, source, alpha) =>
   sliceWise(x, dim, nd(index.shape, INT, fromStart(index)), (old, i) => same((a, b) => a + alpha * b, old, selected(source, dim, i)));
 op.index_copy = (x, dim, index, source) => sliceWise(x, dim, nd(index.shape, INT, fromStart(index)), (old, i) => selected(source, dim, i));
 op.index_fill = (x, dim, index, value) => sliceWise(x, dim, index, () => value);
+const found = (edges, values, right) => {
+  if (edges.shape.length !== 1) refuse("edges of their own for each line");
+  const list = [...flat(edges)];
+  const beyond = (v) => list.findIndex((edge) => (right ? edge > v : edge >= v));
+  return map(INT, (v) => (beyond(v) < 0 ? list.length : beyond(v)), values);
+};
+op.bucketize = (x, edges, narrow, right) => found(edges, x, right);
+op.searchsorted = (edges, x, narrow, right, side, sorter) => {
+  if (sorter !== null) refuse("searchsorted with a sorter");
+  return found(edges, x, right || side === "right");
+};
+op.bincount = (x, weights, least) => {
+  const [ids, given] = [[...flat(x)], weights === null ? null : flat(weights)];
+  if (ids.some((id) => id < 0)) refuse("a count of numbers below 0");
+  const out = nd([ids.reduce((n, id) => Math.max(n, id + 1), Number(least))], given ? FLOAT : INT);
+  ids.forEach((id, i) => {
+    out.data[id] += given ? given[i] : 1;
+  });
+  return out;
+};

@@ -259,3 +259,36 @@ def index_put(input: Array, indices: Any, values: Any, accumulate: bool = False)
     else:
         out[index] = values
     return out
+
+
+def _find(edges: Array, values: Any, right: bool) -> Any:
+    """How many edges are below each value (`right`: or equal to it)."""
+    if edges.ndim != 1:
+        raise Unsupported("edges of their own for each line")
+    return np.searchsorted(edges, np.asarray(values), side="right" if right else "left").astype(np.int64)
+
+
+@operation("bucketize")
+def bucketize(input: Any, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Any:
+    """The number of the interval between `boundaries` in which each element lies."""
+    return _find(boundaries, input, right)
+
+
+@operation("searchsorted")
+def searchsorted(
+    sorted_sequence: Array, input: Any, *, out_int32: bool = False, right: bool = False, side: Any = None,
+    sorter: Any = None,
+) -> Any:  # fmt: skip
+    """The place in a sorted sequence before which each element would stand."""
+    if sorter is not None:
+        raise Unsupported("searchsorted with a sorter")
+    return _find(sorted_sequence, input, right or side == "right")
+
+
+@operation("bincount")
+def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> Any:
+    """How often each whole number occurs, from 0 on, or the sum of the weights there."""
+    if input.size and input.min() < 0:
+        raise Unsupported("a count of numbers below 0")
+    counts = np.bincount(input, weights, minlength)
+    return counts if weights is not None else counts.astype(np.int64)

@@ -83,4 +83,11 @@ CASES: list[Case | LayerCase] = [
     *[case("all_finite", x, oracle=lambda x: x.isfinite().all()) for x in (X, N, ODD)],
     case("normalize", X, dim=-1),
     case("normalize", X, p=1.0, dim=1),
+    *[case("median", x) for x in (X, N, LINE, ODD)],
+    *[case("median_along", X, dim, oracle=torch.median) for dim in (0, -1)],
+    case("median_along", LINE, 0, True, oracle=torch.median),
+    *[case("kthvalue", X, k, dim) for k, dim in ((1, 0), (3, 1), (2, -1))],
+    *[case("quantile", x, q) for x in (X, ODD) for q in (0.0, 0.3, 0.5, 1.0)],
+    case("quantile", X, 0.7, -1),
+    case("quantile", X, 0.25, 0, True),
 ]

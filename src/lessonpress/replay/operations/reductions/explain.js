@@ -183,3 +183,7 @@ EXPLAIN.cummax = recomputed("The largest element up to here along the axis, and 
 EXPLAIN.cummin = recomputed("The smallest element up to here along the axis, and where it stands.");
 EXPLAIN.logcumsumexp = recomputed("The logarithm of the sum of the exponentials of all elements up to here.");
 EXPLAIN.unique = recomputed("The elements that differ, in order; where each element stands among them; how often each occurs.");
+EXPLAIN.median = recomputed("The elements in order; this one stands at the place that is asked for (a quantile lies between two).");
+EXPLAIN.median_along = recomputed("The elements in order; this one stands at the place that is asked for (a quantile lies between two).");
+EXPLAIN.kthvalue = recomputed("The elements in order; this one stands at the place that is asked for (a quantile lies between two).");
+EXPLAIN.quantile = recomputed("The elements in order; this one stands at the place that is asked for (a quantile lies between two).");

@@ -2,7 +2,7 @@
 import { largest, total } from "../activations/kernels.js";
 import { real, same } from "../elementwise/kernels.js";
 import {
-  BOOL, FLOAT, INT, along, broadcast, commonShape, flat, kindNamed, nd, op, range, reduce, refuse,
+  BOOL, FLOAT, INT, along, axis, broadcast, commonShape, flat, isArray, kindNamed, nd, op, range, reduce, refuse,
 } from "../interpreter.js";
 
 const summed = (x, dtype) => (dtype ? kindNamed(dtype) : Math.max(x.kind, INT));
@@ -121,4 +121,24 @@ op.topk = (x, k, dim, most) => [
 op.normalize = (input, p, dim, eps) => {
   const size = reduce(input, dim, true, FLOAT, (line) => lineNorm(line, p));
   return real((a, n) => a / Math.max(n, eps), input, size);
+};
+const ascending = (line) => Float64Array.from(line).sort();
+op.median = (x) => reduce(x, null, false, x.kind, (line) => (line.some(Number.isNaN) ? NaN : ascending(line)[(line.length - 1) >> 1]));
+op.median_along = (x, dim, keepdim) => op.kthvalue(x, (x.shape[axis(dim, x.shape.length)] + 1) >> 1, dim, keepdim);
+op.kthvalue = (x, k, dim, keepdim) => {
+  const value = reduce(x, dim, keepdim, x.kind, (line) => {
+    const kth = ascending(line)[k - 1];
+    if (line.some(Number.isNaN)) refuse("the order of what is no number");
+    if (line.filter((v) => v === kth).length > 1) refuse("a number that occurs twice has no one place");
+    return kth;
+  });
+  return [value, reduce(x, dim, keepdim, INT, (line) => line.indexOf(ascending(line)[k - 1]))];
+};
+op.quantile = (x, q, dim, keepdim, interpolation) => {
+  if (isArray(q) || interpolation !== "linear") refuse("quantile for several shares at once, or by another rule than linear");
+  return reduce(x, dim, keepdim, FLOAT, (line) => {
+    const at = q * (line.length - 1);
+    const [ordered, low] = [ascending(line), Math.floor(at)];
+    return line.some(Number.isNaN) ? NaN : ordered[low] + (ordered[Math.ceil(at)] - ordered[low]) * (at - low);
+  });
 };

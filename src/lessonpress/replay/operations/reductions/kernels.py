@@ -349,3 +349,51 @@ def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) ->
     """Each line along `dim` divided by its p-norm, which is taken as at least `eps`."""
     size = np.linalg.norm(input, ord=p, axis=axes(input, dim)[0], keepdims=True)
     return input / np.maximum(size, eps)
+
+
+@rewrite("median")
+def _median(args: list[Any], kwargs: dict[str, Any]) -> Rewritten:
+    """Of one array, or along an axis with places."""
+    along = len(args) > 1 or "dim" in kwargs
+    return ("median_along" if along else "median"), args, kwargs
+
+
+@operation("median")
+def median(input: Array) -> Any:
+    """The middle one of all elements in order, of two the lower one; NaN where there is one."""
+    flat = np.sort(input.ravel())
+    nan = flat.dtype.kind == "f" and bool(np.isnan(flat).any())
+    return np.asarray(np.nan if nan else flat[(flat.size - 1) // 2])
+
+
+@operation("median_along")
+def median_along(input: Array, dim: int, keepdim: bool = False) -> Any:
+    """The middle element of each line, of two the lower one, and its place."""
+    return kthvalue(input, (input.shape[axis(dim, input.ndim)] + 1) // 2, dim, keepdim)
+
+
+@operation("kthvalue")
+def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element of each line, and its place."""
+    if input.dtype.kind == "f" and np.isnan(input).any():
+        raise Unsupported("the order of what is no number")
+    place = np.take(_order(input, dim, False), [k - 1], axis=dim)
+    value = np.take_along_axis(input, place, dim)
+    if ((input == value).sum(axis=dim) > 1).any():
+        raise Unsupported("a number that occurs twice has no one place")
+    return (value, place) if keepdim else (np.squeeze(value, axis=dim), np.squeeze(place, axis=dim))
+
+
+@operation("quantile")
+def quantile(
+    input: Array, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The number below which a share `q` of each line lies, between two elements on the straight line."""
+    if isinstance(q, np.ndarray) or interpolation != "linear":
+        raise Unsupported("quantile for several shares at once, or by another rule than `linear`")
+    lines, dims = _lines(input, dim)
+    ordered = np.sort(lines, axis=-1)
+    at = q * (lines.shape[-1] - 1)
+    low, high = ordered[..., int(np.floor(at))], ordered[..., int(np.ceil(at))]
+    value = np.where(np.isnan(lines).any(axis=-1), np.nan, low + (high - low) * (at - np.floor(at)))
+    return _kept(value, dims, keepdim)

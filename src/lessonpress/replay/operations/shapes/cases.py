@@ -114,4 +114,8 @@ CASES: list[Case | LayerCase] = [
     layer(nn.ZeroPad2d, IMAGE, padding=1),
     layer(nn.ConstantPad1d, SIGNAL, padding=2, value=1.5),
     layer(nn.ConstantPad2d, IMAGE, padding=(1, 0, 2, 0), value=-1.0),
+    *[case("tensor_split", x, n, dim) for x, n, dim in ((SQUARE, 3, 0), (SQUARE, 6, 1), (X, 2, -1))],
+    case("tensor_split", SQUARE, (1, 3), 1),
+    case("tensor_split", SQUARE, [0, 2, 9], 0),
+    case("tensor_split", SQUARE, [-1]),
 ]

@@ -1,7 +1,7 @@
 // The same elements under another shape, joined, parted, repeated or turned round: the JavaScript of kernels.py.
 import {
-  arr, axes, axis, broadcast, commonShape, copy, count, flat, kindOf, nd, op, permute, range, refuse, reshape,
-  squeezed, unsqueezed, view, write,
+  arr, axes, axis, broadcast, commonShape, copy, count, flat, isArray, kindOf, nd, op, permute, range, refuse,
+  reshape, squeezed, unsqueezed, view, write,
 } from "../interpreter.js";
 
 op.view = (x, size) => (size.some((n) => typeof n === "string") ? refuse("view as another dtype") : reshape(x, size));
@@ -193,3 +193,12 @@ op.ZeroPad1d = (w, p, x) => padLayer(1, p, x);
 op.ZeroPad2d = (w, p, x) => padLayer(2, p, x);
 op.ConstantPad1d = (w, p, x) => padLayer(1, p, x);
 op.ConstantPad2d = (w, p, x) => padLayer(2, p, x);
+op.tensor_split = (x, places, dim) => {
+  if (isArray(places)) refuse("places to cut that are a tensor");
+  const n = x.shape[axis(dim, x.shape.length)];
+  const inside = (at) => Math.min(Math.max(at < 0 ? at + n : Number(at), 0), n);
+  const long = (i) => Math.floor(n / places) + (i < n % places ? 1 : 0);
+  if (!Array.isArray(places)) return op.split(x, range(Number(places)).map(long), dim);
+  const cuts = [0, ...places.map(inside), n];
+  return range(cuts.length - 1).map((i) => narrowed(x, dim, cuts[i], Math.max(cuts[i + 1] - cuts[i], 0)));
+};

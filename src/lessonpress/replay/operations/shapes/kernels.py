@@ -363,3 +363,11 @@ def _padding(name: str) -> None:
 
 for _name in ["ZeroPad1d", "ZeroPad2d", "ConstantPad1d", "ConstantPad2d"]:
     _padding(_name)
+
+
+@operation("tensor_split", view=True)
+def tensor_split(input: Array, indices_or_sections: Any, dim: int = 0) -> list[Array]:
+    """Views of so many parts of nearly equal length, the longer ones first, or cut at the given places."""
+    if isinstance(indices_or_sections, np.ndarray):
+        raise Unsupported("places to cut that are a tensor")
+    return list(np.array_split(input, indices_or_sections, axis=dim))
