@@ -89,7 +89,7 @@ class Builder(CallRows):
         """Note a call that is not repeated, and why, unless it only follows from another."""
         self.lost[number] = call["layer"]
         if not isinstance(error, Follows):
-            why = str(error) if isinstance(error, Unsupported) else "it is called in a way that the table does not know"
+            why = str(error) if isinstance(error, Unsupported) else "it is called in a way that pages do not know"
             if kept.base_name(call) in kept.GRADIENTS:
                 why = "the gradient needs what torch computes inside, and a page cannot repeat all of that"
             self.uncovered.append(kept.tell_reason(call, why))

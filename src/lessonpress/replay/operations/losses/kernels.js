@@ -24,7 +24,7 @@ op.nll_loss = (input, target, ignored, reduction) => {
   return nd([], FLOAT, Float64Array.of(reduction === "sum" ? sum : sum / at.filter((c) => c !== ignored).length));
 };
 op.cross_entropy = (input, target, ignored, reduction, smoothing) => {
-  if (target.kind === FLOAT || smoothing > 0) refuse("cross_entropy with soft targets");
+  if (target.kind === FLOAT || smoothing > 0) refuse("cross_entropy with soft or smoothed targets");
   return op.nll_loss(op.log_softmax(input, input.shape.length > 1 ? 1 : 0), target, ignored, reduction);
 };
 op.binary_cross_entropy = (input, target, reduction) => {

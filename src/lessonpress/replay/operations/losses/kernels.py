@@ -82,7 +82,7 @@ def cross_entropy(
 ) -> Any:
     """`nll_loss` of the logits' log-softmax; targets are class numbers."""
     if target.dtype.kind == "f" or label_smoothing > 0:
-        raise Unsupported("cross_entropy with soft targets")
+        raise Unsupported("cross_entropy with soft or smoothed targets")
     return nll_loss(log_softmax(input, 1 if input.ndim > 1 else 0), target, ignore_index, reduction)
 
 
