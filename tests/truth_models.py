@@ -594,7 +594,8 @@ MODELS = {
         t = torch.tensor([0, 2])
         h = self.line(x)
         return torch.stack([F.cross_entropy(h, t), F.nll_loss(F.log_softmax(h, -1), t), F.kl_div(F.log_softmax(h,
-            -1), x.softmax(-1), reduction='batchmean'), F.huber_loss(h, x), F.l1_loss(h, x), F.binary_cross_entropy_with_logits(h, x.sigmoid()), F.mse_loss(h, x)])
+            -1), x.softmax(-1), reduction='batchmean'), F.huber_loss(h, x), F.l1_loss(h, x),
+            F.binary_cross_entropy_with_logits(h, x.sigmoid()), F.mse_loss(h, x)])
         """),
     # -- ways by which a number may leave unseen -----
     "jitter-until-positive": model("""
