@@ -81,7 +81,7 @@ def check_two_turns_make_one(runs):
 
 
 def check_each_pair_has_its_own_pace(runs):
-    """From one position to the next the pairs rotate by 1, 0.1, 0.01 and 0.001 radians, measured from what was rotated."""
+    """From one position to the next the pairs rotate by 1, 0.1, 0.01 and 0.001 radians, read off the result."""
     turned = _pairs(runs["first_of_pairs"]["rotary"][QUERY])  # [6, 4], each pair was (1, 0)
     steps = np.angle(turned[1:] / turned[:-1])  # [5, 4], in radians
     return {"measured": _gap(steps, np.tile(PACES, (5, 1))), "bound": ROUNDING, "sense": "<="}
