@@ -27,7 +27,7 @@ from tests.hostile import mutations
 pytestmark = pytest.mark.hostile
 PROJECT = Path(__file__).resolve().parents[2]
 MANY, LINTED, ROUND = 2_000, 400, 100
-WHOLE = tiers.amount(12, 50)
+WHOLE = tiers.amount(8, 50)
 SECONDS = 2.0  # for reading one lesson
 LESSONS = (tiny.LESSON, *sorted(path.parent for path in (PROJECT / "lessons").glob("*/lesson.yaml")))
 # Names of files that are put beside the lesson's own, or that its model file is renamed to.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lessonpress import sandbox
 from lessonpress.authoring import train
 from lessonpress.core.errors import LessonError
 from lessonpress.core.settings import Config, Isolation, Limits
@@ -67,6 +69,13 @@ ATTACKS = {
     "raises": ("raise ValueError('no luck')", "preparing the weights of Echo: ValueError: no luck"),
     "cannot be compiled": ("yield (", "importing the file of Echo: SyntaxError"),
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def servers() -> Iterator[None]:
+    """Let torch be loaded once for many attacks; where limits are others, a server is started anew."""
+    with sandbox.keep_servers():
+        yield
 
 
 @pytest.mark.parametrize("name", ATTACKS)
