@@ -26,6 +26,10 @@ def make_lessons(lessons: Path, count: int, sources: Sequence[Path]) -> list[str
         slug = f"{source.name}-{number:04d}" if count > 1 else source.name
         folder = lessons / slug
         shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        recipe = folder / "lesson.yaml"
+        # The lessons to which it links are not there.
+        alone = re.sub(r"\(lesson:[a-z0-9-]+", f"(lesson:{slug}", recipe.read_text(encoding="utf-8"))
+        recipe.write_text(alone, encoding="utf-8")
         if count > 1:
             vary(folder, slug, number)
         slugs.append(slug)

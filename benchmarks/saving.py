@@ -3,7 +3,6 @@
 import http.client
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks import generated
 from benchmarks.watched import Took
 
 EVENTS = "/.lessonpress/events"
@@ -22,9 +22,10 @@ def measure_saves(folder: Path, lesson: Path, times: int) -> dict[str, list[Took
 
     `folder` is a scratch repository. The page is asked for as a browser does, so its sending counts too.
     """
-    copied = shutil.copytree(lesson, folder / "lessons" / lesson.name)
+    [slug] = generated.make_lessons(folder / "lessons", 1, [lesson])
+    copied = folder / "lessons" / slug
     took: dict[str, list[Took]] = {f"{name} saved, until the page shows it": [] for name in ("words", "model")}
-    with _preview(folder, lesson.name) as (host, port):
+    with _preview(folder, slug) as (host, port):
         events = http.client.HTTPConnection(host, port, timeout=120)
         events.request("GET", EVENTS)
         answer = events.getresponse()

@@ -64,7 +64,9 @@ def build_preview(
     shown()
     tried = steps.perform(work, "rehearse")
     failed = [*tried.mistakes, *publish.find_failed_checks(work)]
-    lacking = (*publish.find_untested_checks(work), *publish.find_missing_packages(work))
+    # A folder may be looked at alone; published it is among the lessons to which it links.
+    lacking = (*lesson_links.find_missing(config, work.lesson), *publish.find_untested_checks(work),
+               *publish.find_missing_packages(work))  # fmt: skip
     steps.sweep_states(work)
     page_file = Path(os.path.relpath(to)) / "index.html"
     return Preview(page_file, words, LessonErrors(failed) if failed else None, lacking)
@@ -97,8 +99,7 @@ def find_folder(config: Config, path: Path) -> Path:
 def _perform_steps(work: LessonBuild) -> str:
     """Perform all steps from hash to render; returns their hints."""
     steps.perform(work, "hash")
-    missing = lesson_links.find_missing(work.config, work.lesson)
-    if mistakes := [*expressions.find_misnamed(work.lesson), *missing]:  # in lint's words, before anything runs
+    if mistakes := expressions.find_misnamed(work.lesson):  # in lint's words, and before anything runs
         raise LessonErrors(mistakes)
     hints = steps.perform_all(work, "render")
     return "\n".join([*lint.list_hints(Sources.read(work.lesson)), *hints])

@@ -104,7 +104,7 @@ def _parse(text: str, tex: str, where: str) -> Element:
         return ElementTree.fromstring(text.replace("&ApplyFunction;", "\u2061"))
     except ElementTree.ParseError as error:
         raise LessonError(where, f"the maths {tex!r:.200} holds a character that no page can show",
-                          "TeX in single quotes or a block: in double quotes YAML reads \\a and \\f otherwise") from error
+                          "TeX in single quotes or a block: in double quotes \\a and \\f are signs") from error
 
 
 def _tidy(tree: Element, tex: str, where: str) -> None:
