@@ -51,7 +51,7 @@ def vary(folder: Path, slug: str, number: int) -> None:
 def edit_title(folder: Path) -> None:
     """Edit a lesson as a curator does: another word in the title."""
     recipe = folder / "lesson.yaml"
-    recipe.write_text(re.sub(r"(?m)^title: ", "title: New ", recipe.read_text(encoding="utf-8")), encoding="utf-8")
+    recipe.write_text(re.sub(r"(?m)^(title: [\"']?)", r"\1New ", recipe.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def edit_model(folder: Path) -> None:
