@@ -21,7 +21,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """Give a repository that has published two revisions, whose title and check differ."""
     root = tmp_path_factory.mktemp("house")
     config = tiny.at(root)
-    for title, measured in (("One <b>", 0.5), ("Two & more", 0.25)):
+    for title, measured in (("One <2>", 0.5), ("Two & more", 0.25)):
         tiny.published(config, title, measured=measured)
     return config
 
@@ -61,7 +61,7 @@ def test_the_lines_name_each_edit(house: Config, tmp_path: Path) -> None:
     """Prose by its key, a check by its margin, files by their sizes; nothing is claimed of the numbers."""
     text = diff.format_difference(diff.diff(house, SLUG, out=tmp_path / "page.html"))
     assert "because of: prose (1 key)" in text
-    assert "  prose  title: One <b> → Two & more" in text
+    assert "  prose  title: One <2> → Two & more" in text
     assert "  checks  check_it: passes, margin 0.5 → 0.75" in text
     assert "  numbers" not in text
 
@@ -79,7 +79,7 @@ def test_the_data_is_json(house: Config, tmp_path: Path) -> None:
     difference = diff.diff(house, SLUG, out=tmp_path / "page.html")
     document = json.loads(json.dumps(difference.document(), allow_nan=False))
     assert document["reasons"] == ["prose"]
-    assert document["prose"] == [{"name": "title", "old": "One <b>", "new": "Two & more"}]
+    assert document["prose"] == [{"name": "title", "old": "One <2>", "new": "Two & more"}]
     assert document["checks"][0]["margin"] == [0.5, 0.75]
     assert "title: Two & more" in document["texts"]["lesson.yaml"]
 
@@ -109,8 +109,8 @@ def test_the_page_is_one_offline_file(house: Config, tmp_path: Path) -> None:
     page = Links(text)
     assert page.fetched == []
     assert len(page.ids) == len(set(page.ids))
-    assert "One &lt;b&gt;" in text
-    assert "<b>" not in text
+    assert "One &lt;2&gt;" in text
+    assert "<2>" not in text
 
 
 def edited(house: Config, to: Path) -> Path:
