@@ -12,7 +12,7 @@ HIDDEN = 4  # features of the encoder in each direction
 
 
 def check_weights_form_a_distribution(runs):
-    """Every alignment weight is above zero, and over the source positions the weights add up to one.
+    """Every attention weight is above zero, and over the source words the weights add up to one.
 
     A score is v · tanh(…), so two scores differ by 2·Σ|v| at most, and no weight can be below
     1 / (positions · exp(2·Σ|v|)).

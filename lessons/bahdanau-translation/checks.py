@@ -18,7 +18,7 @@ def check_every_step_follows_from_the_parameters(runs):
 
 
 def check_padding_weighs_exactly_zero(runs):
-    """No step of any run gives a padded position any weight: the sum of those weights is zero itself, not nearly so."""
+    """No step of any run gives a padded position any weight: the sum of those weights is exactly zero."""
     total = 0.0
     for name in STAGES + PROBES:
         source, weights = runs[name]["input:source_ids"], runs[name]["output[1]"]
@@ -104,7 +104,7 @@ def _right(run):
 
 
 def _loss(run):
-    """The mean over all words of -log of the share that the right word gets."""
+    """The mean over all words of -log of the probability that the right word gets."""
     told = []
     for source, rows in zip(run["input:source_ids"], run["output[0]"], strict=True):
         words = source[source != PADDING]

@@ -34,7 +34,7 @@ def check_figures_are_those_that_were_printed(runs):
 
 
 def check_every_stage_follows_by_hand(runs):
-    """Projections, scores, shares, context and both comparisons follow from the given numbers by plain arithmetic."""
+    """Projections, scores, weights, context and both comparisons follow from the given numbers by plain arithmetic."""
     gaps = []
     for name in RUNS:
         run = runs[name]
@@ -60,7 +60,7 @@ def check_no_state_lets_cats_lead(runs):
 
 
 def check_a_long_state_evens_out(runs):
-    """A hundred times the chapter's state leaves every word a third, within what the flat ends of tanh allow.
+    """A hundred times the chapter's state leaves every word a third, within what the saturated tanh allows.
 
     The projected state is then (6, 45, -59), and no projected annotation has a feature beyond 0.74. So before tanh each
     joint feature is at least 5.26 in size with one sign for all words, and after it within 2·exp(-10.52) of 1 or of -1.

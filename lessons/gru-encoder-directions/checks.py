@@ -39,14 +39,14 @@ def check_reset_gate_stands_outside(runs):
 
 
 def check_no_direction_looks_ahead(runs):
-    """A word that a direction has not met yet moves its state by exactly nothing, in every run."""
+    """A word that a direction has not read yet moves its state by exactly zero, in every run."""
     ahead = [np.triu(runs[name]["output[1]"][0], 1) for name in RUNS]
     ahead += [np.tril(runs[name]["output[1]"][1], -1) for name in RUNS]
     return {"measured": float(np.max(np.abs(ahead))), "bound": 0.0, "sense": "<="}
 
 
 def check_every_word_met_leaves_a_trace(runs):
-    """A word that was met moves the state, in each direction; both together are moved by every word, everywhere."""
+    """A word that was read moves the state, in each direction; both together are moved by every word, everywhere."""
     traces = []
     for name in CASES:
         left, right = runs[name]["output[1]"]
@@ -55,7 +55,7 @@ def check_every_word_met_leaves_a_trace(runs):
 
 
 def check_nothing_moves_without_a_cause(runs):
-    """Without a push nothing moves, and with the update gates at one no word ever gets in: all is exactly 0.
+    """Without a push nothing moves, and with the update gates at one no word ever changes the state: all is exactly 0.
 
     An update gate at 1 keeps the first state, which is zero, so those annotations are 0 as well.
     """
@@ -65,7 +65,7 @@ def check_nothing_moves_without_a_cause(runs):
 
 
 def check_mirror(runs):
-    """Under shared weights a palindrome's two tables are each other turned by half a turn, to the last bit.
+    """Under shared weights a palindrome's two tables are each other rotated by 180 degrees, to the last bit.
 
     The same for another sentence and its reversal: positions and halves change places.
     """

@@ -14,7 +14,7 @@ OPEN, SHUT = [3, 6], [0, 1, 2, 4, 5]  # steps at which what is held is to be sho
 
 
 def check_gates_are_the_cell(runs):
-    """The written-out gates, the memory and the output are, at every step, what the formulas give by hand.
+    """The written-out gates, the cell state and the hidden state are, at every step, what the formulas give by hand.
 
     By hand the cell is run from zeros, from the parts' own weights; compared are all four parts, the written-out
     memory and output, and those of PyTorch's cell.
@@ -44,7 +44,7 @@ def check_stacked_order(runs):
 
 
 def check_no_other_order_fits(runs):
-    """Read in any of the 23 other orders, the drawn weights give another memory; measured is the nearest miss."""
+    """Read in any of the 23 other orders, random weights give another cell state; measured is the nearest miss."""
     run = runs["drawn"]
     others = [order for order in itertools.permutations(range(4)) if order != (0, 1, 2, 3)]
     memory = run["cell[1]#*"][:, 0]
@@ -53,7 +53,7 @@ def check_no_other_order_fits(runs):
 
 
 def check_each_gate_obeys_one_feature(runs):
-    """With hand-made weights the input gate is the order to write, the output gate the order to show, to the last bit.
+    """With weights set by hand the input gate is the feature “write”, the output gate is “read”, to the last bit.
 
     The forget gate is the logistic function of what it is told, at all steps and whatever was shown before.
     """
@@ -83,7 +83,7 @@ def check_open_forget_gate_holds_every_bit(runs):
 
 
 def check_memory_fades_by_powers(runs):
-    """Under a constant forget gate f, after n steps without a write the share f to the power n is left.
+    """Under a constant forget gate f, after n steps without a write the fraction f to the power n is left.
 
     f is the logistic function of what the gate was told: exactly one half for 0, and 0.731… for 1.
     """
@@ -111,7 +111,7 @@ def check_second_write_adds_or_replaces(runs):
 
 
 def check_output_gate_hides_or_shows(runs):
-    """Where the output gate is shut exactly zero is shown, although something is held; where it is open, tanh of it.
+    """The hidden state is exactly zero where the output gate is closed, and tanh of the cell state where it is open.
 
     It fails where no cell holds as much as a twentieth, for there is nothing to hide or to show then.
     """

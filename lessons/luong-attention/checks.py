@@ -74,7 +74,7 @@ def check_concat_is_bounded(runs):
 
 
 def check_length_sharpens_dot_and_blunts_concat(runs):
-    """With ten times the state the dot weights spread further apart and the concat weights draw together.
+    """With ten times the state the dot weights spread further apart and the concat weights come closer together.
 
     Measured is the smaller of the two changes in the distance between the largest and the smallest weight.
     """

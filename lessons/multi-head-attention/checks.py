@@ -71,7 +71,7 @@ def check_a_zero_query_takes_the_mean(runs):
 
 
 def check_hand_set_heads_find_word_and_place(runs):
-    """With the weights set by hand, head 0 finds the same word and head 1 the next place, with shares in closed form.
+    """With the weights set by hand, head 0 finds the same word and head 1 the next place, with weights in closed form.
 
     A match scores 8 / √4 = 4 and everything else 0, so m matches of four words get exp(4) / (m exp(4) + 4 − m) each.
     """
@@ -82,7 +82,7 @@ def check_hand_set_heads_find_word_and_place(runs):
 
 
 def check_one_head_has_to_share(runs):
-    """The same hand-set weights in a single head answer both questions at once: each finding gets an equal share.
+    """The same hand-set weights in a single head find all matches at once: each of them gets the same weight.
 
     A match now scores 8 / √8; the word a has three (two by its name, one by its place), the others two each.
     """
@@ -141,7 +141,7 @@ def _project(run, side, rows):
 
 
 def _softmax(scores):
-    """Positive shares that add up to one."""
+    """Positive weights that add up to one."""
     powers = np.exp(scores - scores.max())
     return powers / powers.sum()
 

@@ -100,7 +100,7 @@ def _pairs(features):
 
 
 def _projected(run, side):
-    """The queries or keys before they are turned, as complex numbers [6, 4]."""
+    """The queries or keys before they are rotated, as complex numbers [6, 4]."""
     return _pairs(run["input:words"] @ run[f"param:{NAMES[side]}.weight"].T)
 
 

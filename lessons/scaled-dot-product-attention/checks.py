@@ -47,7 +47,7 @@ def check_a_later_token_changes_no_earlier_row(runs):
 
 
 def check_silent_queries_give_even_rows(runs):
-    """Where the queries have no length, row n has n weights of 1/n each, and an entropy of log n."""
+    """Where the queries are zero, row n has n weights of 1/n each, and an entropy of log n."""
     run, gaps = runs["silent"], []
     for row in range(4):
         gaps.append(np.abs(run["softmax"][:, row, : row + 1] - 1 / (row + 1)).max())
@@ -74,7 +74,7 @@ def check_sign_rows_have_closed_forms(runs):
 
 
 def check_the_scale_takes_the_width_out(runs):
-    """For normally drawn queries and keys the mean square of the scores is the width, and after scaling it is one.
+    """For normally distributed queries and keys the mean square of the scores is the width, and after scaling it is 1.
 
     The mean square of the n² inner products of n queries and n keys of width d is d on average, with a relative
     standard error of sqrt(4/(n·d) + 2·(1 + 1/d)/n²): the first part comes from the lengths of the vectors, the second

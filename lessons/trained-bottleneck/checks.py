@@ -37,7 +37,7 @@ def check_training_lowers_every_loss(runs):
 
 
 def check_loss_grows_with_length(runs):
-    """After training each further word makes a word dearer, on average over all sentences.
+    """After training each further word raises the loss of a word, on average over all sentences.
 
     Measured is the smallest rise from one length to the next.
     """
