@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse what is slow, in every process that runs fast tests."""
+    """Refuse what is slow, in every process that runs fast tests; let what tests start be interrupted."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background, for all that is started there
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--fast"):
         tiers.hold_to_fast()
 
