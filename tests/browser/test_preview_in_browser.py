@@ -94,7 +94,7 @@ def test_place_and_state_stay(browser: Browser, lesson: Path, address: str) -> N
     field = shown.locator(".play input[type=number]").first
     field.fill("1.25")
     field.press("Enter")
-    expect(shown.locator(".state-line button")).to_be_visible()
+    expect(shown.get_by_role("button", name="Back to the record")).to_be_visible()
     folded = shown.locator("main details.layers")
     folded.evaluate("part => { part.open = true; }")
     shown.evaluate("document.getElementById('source').scrollIntoView({ behavior: 'instant' })")
@@ -103,7 +103,7 @@ def test_place_and_state_stay(browser: Browser, lesson: Path, address: str) -> N
     expect(shown.locator("header .question")).to_contain_text("Will, after", timeout=PATIENCE)
     expect(folded).to_have_attribute("open", "")
     expect(field).to_have_value("1.25")
-    expect(shown.locator(".state-line button")).to_be_visible()
+    expect(shown.get_by_role("button", name="Back to the record")).to_be_visible()
     deadline = time.monotonic() + 5
     while abs(shown.evaluate("document.getElementById('source').getBoundingClientRect().top") - before) > 4:
         assert time.monotonic() < deadline

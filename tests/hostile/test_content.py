@@ -37,9 +37,10 @@ ATTACKS = (
     "\u2066hidden\u2069", "\u2028", "[go](javascript:alert(3))", "[go](data:text/html,x)", "[go](//evil.example/)",
     "[go](../../../x)", "![p](https://evil.example/p.png)", "<javascript:alert(4)>", "`</code><u>`", "\ufeff", "\x07"
 )  # fmt: skip
-NASTY = " ".join(ATTACKS)
+# As code: prose takes neither tags nor such addresses beside it (tests/test_prose_rules.py), nor controls anywhere.
+NASTY = f"```` {' '.join(ATTACKS)} ````".replace("\x07", "")
 # `data-volatile` in a lesson's text must not take the text out of the page's identity.
-VOLATILE = "<span data-volatile>free</span>"
+VOLATILE = "`<span data-volatile>free</span>`"
 KEYS = ["a<b>&'\"", "</script><i>", "層 größe", "has space", "{{ 7*7 }}", "up/down", "two\nlines", "bell\x07",
         "\u202egnp", "]]>", "-->", "x" * 300]  # fmt: skip
 MODEL = f'''"""{{{{ 7*7 }}}} </script><b onclick="x"> --> ]]> {{% raw %}}"""
@@ -62,7 +63,7 @@ class Größe(nn.Module):
         return sums
 '''
 CHECKS = f'''def check_words(runs):
-    """{NASTY.replace(chr(92), "").replace(chr(7), "").replace(chr(0x2028), "").replace('"', "")}"""
+    """{NASTY.replace(chr(92), "").replace(chr(0x2028), "").replace('"', "")}"""
     total = runs["one"][next(address for address in runs["one"] if address.startswith("sum@"))]
     return {{"measured": float(abs(total)), "bound": 1e-9, "sense": ">="}}
 '''
@@ -105,7 +106,8 @@ def recipe() -> dict[str, Any]:
         "mutants": [{"id": "m", "sentence": f"{NASTY} {VOLATILE}", "breaks": ["check_words"],
                      "replace": {"file": "model.py", "find": "= x.sum()", "with": "= (x * 0).sum()  # " + NASTY[:20]}}],
         "steps": [{"id": "s", "target": 'слой."{{ 7*7 }}"', "title": NASTY, "note": NASTY}],
-        "glossary": [{"term": text, "beginner": NASTY, "expert": NASTY} for text in ATTACKS],
+        "glossary": [{"term": f"```` {text} ````".replace("\x07", ""), "beginner": NASTY, "expert": NASTY}
+                     for text in ATTACKS],
     }  # fmt: skip
 
 
@@ -161,7 +163,8 @@ def test_pages_hold_only_our_own_elements(published: Config) -> None:
         for tag, attributes in page.elements:
             assert not [name for name in attributes if name.startswith("on") or name == "style"], (path, tag)
             assert tag != "img" or re.fullmatch(r"[./\w-]+/preview\.svg", attributes["src"]), path
-            assert re.match(r"https://|#|data:,$|[\w./%-]+$|$", attributes.get("href", "")), (path, attributes)
+            address = r"https://|#|data:(,$|image/svg\+xml,%3Csvg )|[\w./%-]+$|$"  # the icon of a page is none, or ours
+            assert re.match(address, attributes.get("href", "")), (path, attributes)
             assert "evil.example" not in attributes.get("src", "") + attributes.get("action", ""), path
 
 

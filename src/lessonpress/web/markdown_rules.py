@@ -148,8 +148,11 @@ def _take_marker(state: StateCore, at: int) -> str:
 
 
 def _make_figures(state: StateCore) -> None:
-    """An image that stands alone is a figure: its title is the caption, `{#fig-NAME}` behind it makes it numbered."""
-    for token in state.tokens:
+    """An image that stands alone is a figure: its title is the caption, `{#fig-NAME}` behind it makes it numbered.
+
+    In a text of one line, such as a title, nothing stands alone.
+    """
+    for token in [] if state.inlineMode else state.tokens:
         children = token.children or []
         if token.type != "inline" or not children or children[0].type != "image":
             continue
