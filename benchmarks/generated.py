@@ -12,9 +12,9 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 
 
-def list_originals(only: str | None = None) -> list[Path]:
-    """The folders of the project's own lessons; with `only` that one."""
-    folders = sorted(recipe.parent for recipe in PROJECT.glob("lessons/*/lesson.yaml"))
+def list_originals(only: str | None = None, project: Path = PROJECT) -> list[Path]:
+    """The folders of a checkout's own lessons; with `only` that one."""
+    folders = sorted(recipe.parent for recipe in project.glob("lessons/*/lesson.yaml"))
     return [folder for folder in folders if only in (None, folder.name)]
 
 
@@ -40,7 +40,7 @@ def vary(folder: Path, slug: str, number: int) -> None:
     """Make a copied lesson different from its source."""
     recipe = folder / "lesson.yaml"
     text = re.sub(r"(?m)^slug: .*$", f"slug: {slug}", recipe.read_text(encoding="utf-8"))
-    text = re.sub(r"(?m)^title: .*$", lambda match: f"{match[0]} ({number})", text)
+    text = re.sub(r"(?m)^(title: .*?)([\"']?)$", rf"\1 ({number})\2", text)
     recipe.write_text(text, encoding="utf-8")
     file = re.search(r"(?m)^model:\s*(?:\{[^}]*?|\n\s+)file: *([\w./]+)", text)
     model = folder / (file[1] if file else "model.py")

@@ -268,7 +268,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="exit 1 when an aim is missed")
     options = parser.parse_args()
     sizes = sorted({1, *(options.sizes or ((1, 20) if options.quick else (1, 20, 200, 1000)))})
-    sources = generated.list_originals(options.only)
+    # Both read the earlier commit's lessons; it would not know what recipes have learnt since.
+    sources = generated.list_originals(options.only, options.before or PROJECT)
     if not sources:
         parser.error(f"lessons/{options.only or '*'}: no such lesson")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
