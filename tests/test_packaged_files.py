@@ -12,8 +12,10 @@ from lessonpress.core.errors import LessonError
 
 def test_files_lie_beside_the_package_or_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     """The repository's folder is taken; inside a package it is preferred; without either the error names it."""
-    assert packaged_files.path("templates") == project / "templates"
-    assert packaged_files.snakefile() == project / "Snakefile"
+    package = packaged_files.PACKAGE  # what a release tries is installed: there they lie in it
+    home = project if package == project / "src" / "lessonpress" else package
+    assert packaged_files.path("templates") == home / "templates"
+    assert packaged_files.snakefile() == home / "Snakefile"
     monkeypatch.setattr(packaged_files, "PACKAGE", tmp_path / "lib" / "python" / "lessonpress")
     with pytest.raises(LessonError, match=r"templates is missing\. Install lessonpress again\."):
         packaged_files.path("templates")
