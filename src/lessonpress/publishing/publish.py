@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lessonpress.build import artifact
 from lessonpress.build.lesson_build import LessonBuild
 from lessonpress.build.steps import Done
-from lessonpress.core import atomic_io, canonical_json, clock, lock, variables
+from lessonpress.core import atomic_io, canonical_json, clock, git, lock, variables
 from lessonpress.core.errors import LessonError, LessonErrors, RetryableError, escape_invisible
 from lessonpress.lesson import packages
 from lessonpress.lesson.reader import RECIPE
@@ -156,8 +156,7 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
     at = max(clock.read_clock(), made["provenance"]["capturedAt"])  # SOURCE_DATE_EPOCH may name one before the run
     if not exists:
         files = {name: (work.revision / name).read_bytes() for name in rendered["files"]}
-        known = (event["publishedAt"] for event in past["revisions"] if event["revision"] == revision)
-        _move(dated.date_files(made, files, next(known, at)), folder / revision)
+        _move(dated.date_files(made, files, _find_moment(folder, past, revision) or at), folder / revision)
     if before == revision:
         return revision, f"revision {revision} is back in its place"
     reasons, counted = _list_reasons(packed.open_revision(folder / before) if before else None, folder / revision)
@@ -171,6 +170,18 @@ def _place_revision(work: LessonBuild, note: str | None) -> tuple[str, str]:
         return revision, f"published revision {revision}"
     pin = f"; {past['pinned']} is pinned and stays current" if past["pinned"] else ""
     return revision, f"revision {before} → {revision} because of: {', '.join(counted)}{pin}"
+
+
+def _find_moment(folder: Path, past: History, revision: str) -> str | None:
+    """When a revision was first published, so that its files come back as they were.
+
+    Of one that was dropped the last commit knows it, while it still holds the revision: its bytes must not change.
+    """
+    known: History | None = past
+    if history.find_removal(past, revision):
+        known = history.parse_history(git.read_at_head(folder, folder / history.FILE) or b"")
+    events = known["revisions"] if known else []
+    return next((event["publishedAt"] for event in events if event["revision"] == revision), None)
 
 
 def _find_equivalent(work: LessonBuild, past: History, made: str) -> tuple[str, str]:
