@@ -35,11 +35,7 @@ def holds(folder: Path, path: Path) -> bool:
 
 def read_at_head(folder: Path, path: Path) -> bytes | None:
     """A file's bytes in the last commit, or None when it is not there."""
-    top = _git(folder, "rev-parse", "--show-toplevel")
-    if top is None:
-        return None
-    name = path.resolve().relative_to(Path(top.decode().rstrip("\n")).resolve()).as_posix()
-    return _git(folder, "cat-file", "blob", f"HEAD:{name}")
+    return read_blob(folder, "HEAD", path)
 
 
 def list_commits(folder: Path, path: Path, tips: Iterable[str] = ("HEAD", "--all")) -> list[str]:
